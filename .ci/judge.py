@@ -1,4 +1,5 @@
-"""Judges lines of a run of tests (standard input) by the lists beside this file, and prints those that CI has to fail for.
+"""Compares lines of a test run (standard input) with the lists beside this file, and prints the lines for which CI must
+fail.
 
     judge.py skips      lines `skipped: PROGRAM: NUMBER: REASON`; .ci/skips has what is allowed
     judge.py unsteady   lines `unsteady: FILE::TEST`; .ci/unsteady has those that were seen before

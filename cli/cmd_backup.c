@@ -43,6 +43,8 @@ static const char BACKUP_HELP[] = "Usage: cairn backup --data-dir DIR [OPTION]..
 				  "      --parity N         Reed-Solomon parity, N bytes in each 255, 2 to 128:\n"
 				  "                         any N/2 wrong bytes of them can be repaired; 16, 32 or\n"
 				  "                         64 are usual\n"
+				  "      --mirror           include files that only mirrored repositories have;\n"
+				  "                         else a restored store fetches them again\n"
 				  "      --with-secret      include the server's secret; keep the file like a\n"
 				  "                         password\n"
 				  "      --secret-file FILE the daemon's secret_file, if it has one\n"
@@ -82,8 +84,6 @@ static const char RESTORE_HELP[] = "Usage: cairn restore --data-dir DIR [OPTION]
 				   "\n"
 				   "Exit codes: 0 done, 64 usage, 65 the backup is damaged or is none, 66 no such\n"
 				   "file, 73 the folder is not empty or cannot be made, 74 input/output error.\n";
-
-/* --- backup ------------------------------------------------------------------------------------------------------- */
 
 /* Shows progress on the terminal, and in the metrics of the folder's daemon. */
 struct backup_watch {
@@ -139,6 +139,8 @@ static int backup_show(const char *out, const struct cairn_backup_report *b, con
 		cairn_json_put_u64(&r.json, "chunks", b->n_chunks);
 		cairn_json_put_u64(&r.json, "file_bytes", b->file_bytes);
 		cairn_json_put_u64(&r.json, "contents_damaged", b->n_contents_damaged);
+		cairn_json_put_u64(&r.json, "mirrored_left_out", b->n_mirrored);
+		cairn_json_put_u64(&r.json, "mirrored_bytes_left_out", b->mirrored_bytes);
 		if (frozen)
 			cairn_json_put_text(&r.json, "frozen", frozen);
 		cairn_json_close(&r.json);
@@ -153,7 +155,7 @@ static int backup_show(const char *out, const struct cairn_backup_report *b, con
 	return report_end(&r, CLI_EXIT_OK);
 }
 
-/* Summarizes, on standard error, a backup that was written to standard output. */
+/* Prints a summary of a backup that was written to standard output, on standard error. */
 static int backup_note(const struct cairn_backup_report *b, bool quiet)
 {
 	char objects[REPORT_SIZE_BYTES], file[REPORT_SIZE_BYTES];
@@ -163,14 +165,14 @@ static int backup_note(const struct cairn_backup_report *b, bool quiet)
 	return CLI_EXIT_OK;
 }
 
-/* Require valid names: the rules of prune and restore --at rely on them. */
+/* Warns of a new archive whose name has a future time, because prune and restore --at rely on the names. */
 static void backup_warn_of_clock(const char *folder, const char *moment)
 {
 	int64_t at_unix_s;
 	if (moment[0] && cairn_backup_time_parse(moment, &at_unix_s) &&
 	    at_unix_s > cairn_clock_unix_s() + BACKUP_AHEAD_S)
-		cli_note("%s: the clock says less than an archive there, whose time was wrong, or is: this moment is "
-			 "called %s; begin a new folder",
+		cli_note("%s: this machine's clock is behind the newest archive there, so this moment is "
+			 "called %s: correct the clock, or begin a new folder",
 			 folder, moment);
 }
 
@@ -183,24 +185,34 @@ static void backup_warn_of_contents(const char *where, uint64_t n)
 			 where, n);
 }
 
-/* Warns if a move has frozen the store; otherwise only a refused upload would tell. @return NULL: not frozen */
+static void backup_tell_of_mirror(const struct cairn_backup_report *b, bool quiet)
+{
+	char bytes[REPORT_SIZE_BYTES];
+	if (b->n_mirrored > 0 && !quiet)
+		cli_note("%" PRIu64 " files of mirrored repositories, %s, are not in it: a restored store fetches them "
+			 "again; --mirror includes them",
+			 b->n_mirrored, report_size(bytes, b->mirrored_bytes));
+}
+
+/* Returns a warning if a move froze the store; else only a refused upload would show it. @return NULL: not frozen */
 static const char *backup_warn_of_move(const char *data_dir)
 {
 	const char *state = NULL, *why = cairn_move_frozen(data_dir, &state);
 	if (why)
-		cli_note("%s takes no uploads, nor does what is restored of a backup of it: this store %s", data_dir,
-			 why);
+		cli_note("%s takes no uploads, and neither will a store that is restored from this backup: "
+			 "this store %s",
+			 data_dir, why);
 	return state;
 }
 
-/* Tells the daemon, for its metrics. */
+/* Writes the note about this backup that the daemon's metrics use. */
 static void backup_leave_word(const char *data_dir, enum cairn_status status, uint64_t file_bytes)
 {
 	int64_t ran = cairn_clock_unix_s(), good = 0, bytes = 0, failed = status != CAIRN_OK;
 	const struct cairn_note_field before[] = {{"good", &good}, {"bytes", &bytes}};
 	const struct cairn_note_field fields[] = {
 		{"ran", &ran}, {"good", &good}, {"failed", &failed}, {"bytes", &bytes}};
-	(void)!cairn_note_read(data_dir, CAIRN_BACKUP_NOTE, before, 2); /* may be the first backup */
+	(void)!cairn_note_read(data_dir, CAIRN_BACKUP_NOTE, before, 2); /* this may be the first backup */
 	if (status == CAIRN_OK) {
 		good = ran;
 		bytes = (int64_t)file_bytes;
@@ -209,7 +221,7 @@ static void backup_leave_word(const char *data_dir, enum cairn_status status, ui
 		cli_note("%s: this backup will not be in the metrics of the daemon: %s", data_dir, strerror(errno));
 }
 
-/* @return CLI_RUN; else an error was printed */
+/* Prepares a backup to a pipe. @return CLI_RUN; else an error was printed */
 static int backup_to_pipe(const struct cli_command *command, struct cairn_backup_options *backup, const char *zstd,
 			  bool json)
 {
@@ -223,17 +235,40 @@ static int backup_to_pipe(const struct cli_command *command, struct cairn_backup
 	backup->pipe_fd = &STANDARD_OUTPUT;
 	backup->out = "standard output";
 	backup->spool = spool && *spool ? spool : "/var/tmp";
-	(void)signal(SIGPIPE, SIG_IGN); /* a closed pipe must be an error, so that the copy of the index is removed */
+	(void)signal(SIGPIPE, SIG_IGN); /* a closed pipe must be an error, so that the temporary index is removed */
 	return CLI_RUN;
+}
+
+static int backup_write(const struct cairn_backup_options *backup, struct backup_watch *watch, bool quiet, bool json)
+{
+	struct cairn_backup_report report;
+	struct cairn_diag diag = {0};
+	char index[CAIRN_DATA_DIR_URL_BYTES];
+	(void)umask(077);
+	enum cairn_status status = cairn_data_dir_find(backup->data_dir, &diag);
+	if (status == CAIRN_OK)
+		/* else PostgreSQL backs the index up */
+		status = cairn_data_dir_index_url(index, backup->data_dir, &diag);
+	if (status != CAIRN_OK)
+		return cli_fail(backup->data_dir, status, &diag);
+	progress_init(&watch->bar, !quiet, 0, "written");
+	status = cairn_backup(backup, &report, &diag);
+	progress_clear(&watch->bar);
+	backup_leave_word(backup->data_dir, status, report.file_bytes);
+	if (status != CAIRN_OK)
+		return cli_fail(backup->out, status, &diag);
+	backup_warn_of_clock(backup->out, report.moment);
+	const char *frozen = backup_warn_of_move(backup->data_dir);
+	backup_warn_of_contents(backup->data_dir, report.n_contents_damaged);
+	backup_tell_of_mirror(&report, quiet || json);
+	return backup->pipe_fd ? backup_note(&report, quiet) : backup_show(backup->out, &report, frozen, json);
 }
 
 static int backup_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct cairn_backup_options backup = {
 		.zstd_level = BACKUP_ZSTD_LEVEL, .progress = backup_progress, .damaged = backup_damaged};
-	struct cairn_backup_report report;
 	struct backup_watch watch = {.started_unix_s = cairn_clock_unix_s()};
-	struct cairn_diag diag = {0};
 	const char *zstd = NULL, *parity = NULL;
 	bool quiet = false, json = false;
 	uint64_t level = BACKUP_ZSTD_LEVEL, n = 0;
@@ -243,6 +278,7 @@ static int backup_run(const struct cli_command *command, int argc, char **argv)
 		{"zstd", NULL, &zstd},
 		{"parity", NULL, &parity},
 		{"incremental", &backup.incremental, NULL},
+		{"mirror", &backup.with_mirror, NULL},
 		{"with-secret", &backup.with_secret, NULL},
 		{"secret-file", NULL, &backup.secret_file},
 		{"quiet", &quiet, NULL},
@@ -263,30 +299,8 @@ static int backup_run(const struct cli_command *command, int argc, char **argv)
 	backup.ctx = &watch;
 	watch.data_dir = backup.data_dir;
 	end = strcmp(backup.out, "-") == 0 ? backup_to_pipe(command, &backup, zstd, json) : CLI_RUN;
-	if (end != CLI_RUN)
-		return end;
-	(void)umask(077);
-	char index[CAIRN_DATA_DIR_URL_BYTES];
-	enum cairn_status status = cairn_data_dir_find(backup.data_dir, &diag);
-	if (status == CAIRN_OK)
-		status = cairn_data_dir_index_url(index, backup.data_dir, &diag); /* else PostgreSQL backs it up */
-	if (status != CAIRN_OK)
-		return cli_fail(backup.data_dir, status, &diag);
-	progress_init(&watch.bar, !quiet, 0, "written");
-	status = cairn_backup(&backup, &report, &diag);
-	progress_clear(&watch.bar);
-	backup_leave_word(backup.data_dir, status, report.file_bytes);
-	if (status == CAIRN_OK)
-		backup_warn_of_clock(backup.out, report.moment);
-	const char *frozen = status == CAIRN_OK ? backup_warn_of_move(backup.data_dir) : NULL;
-	if (status == CAIRN_OK)
-		backup_warn_of_contents(backup.data_dir, report.n_contents_damaged);
-	if (status != CAIRN_OK)
-		return cli_fail(backup.out, status, &diag);
-	return backup.pipe_fd ? backup_note(&report, quiet) : backup_show(backup.out, &report, frozen, json);
+	return end == CLI_RUN ? backup_write(&backup, &watch, quiet, json) : end;
 }
-
-/* --- restore ------------------------------------------------------------------------------------------------------ */
 
 static bool restore_progress(void *ctx, const struct cairn_restore_report *so_far)
 {
@@ -326,8 +340,8 @@ static int restore_show(const char *data_dir, const struct cairn_restore_report 
 			 b->has_secret ? "" : "; without the secret: the daemon will make another");
 		if (b->n_wrong > 0)
 			(void)printf("%" PRIu64
-				     " wrong bytes of the backup were put right by its parity: run cairn fold "
-				     "repair\n",
+				     " wrong bytes of the backup were repaired by its parity: write a sound copy with "
+				     "cairn fold repair\n",
 				     b->n_wrong);
 		if (b->n_damaged > 0)
 			(void)printf("%" PRIu64 " archives of the folder are damaged and were not needed for this "
@@ -341,7 +355,7 @@ static int restore_show(const char *data_dir, const struct cairn_restore_report 
 	return report_end(&r, CLI_EXIT_OK);
 }
 
-/* Reads a time as in moments' names, or in ISO 8601 as 2026-11-23T06:10. @return false: not a time */
+/* Reads a time in the form of an archive's name, or of ISO 8601 as in 2026-11-23T06:10. @return false: not a time */
 static bool restore_time(const char *text, int64_t *last_unix_s)
 {
 	char bare[sizeof("20261123T061000Z") + 1];
@@ -391,7 +405,8 @@ static int restore_run(const struct cli_command *command, int argc, char **argv)
 		restore.pipe_fd = &STANDARD_INPUT;
 	}
 	if (restore.pipe_fd && at)
-		return cli_usage_error(command, "--at chooses among the moments of a folder, which a pipe has not");
+		return cli_usage_error(command,
+				       "--at chooses a moment of a folder of backups; a pipe has one moment only");
 	restore.ctx = &progress;
 	(void)umask(077);
 	progress_init(&progress, !quiet, 0, "restored");

@@ -18,7 +18,7 @@ static const char BACKUPS_HELP[] = "Usage: cairn backups list [OPTION]... DIR\n"
 				   "       cairn backups prune --keep-RULE N [OPTION]... DIR\n"
 				   "Work on a folder that cairn backup --incremental has made. list shows the\n"
 				   "moments, which cairn restore --at takes, and the archives of objects; verify\n"
-				   "reads everything and checks that each moment has what it names; prune removes\n"
+				   "reads everything and checks that each moment has all its objects; prune removes\n"
 				   "the moments that no rule keeps, and the archives that no kept moment needs.\n"
 				   "Before it removes a mostly unneeded archive, it writes the needed part to a new\n"
 				   "one.\n"
@@ -33,7 +33,7 @@ static const char BACKUPS_HELP[] = "Usage: cairn backups list [OPTION]... DIR\n"
 				   "      --max-unused PERCENT\n"
 				   "                         rewrite an archive when no kept moment needs more than\n"
 				   "                         this of its bytes (default 50; 100: rewrite none)\n"
-				   "      --dry-run          only tell what would be done\n"
+				   "      --dry-run          change nothing; print what would be done\n"
 				   "  -q, --quiet            no progress bar\n"
 				   "      --json             one JSON object, for programs\n"
 				   "  -h, --help             this help\n"
@@ -53,7 +53,7 @@ struct backups {
 	struct cairn_backup_prune_options prune;
 };
 
-/* @param fate  what pruning does with the backup; NULL: only list it */
+/* Prints a backup. @param fate  what pruning does with it; NULL: it is only listed */
 static void backups_show(struct backups *b, const struct cairn_backup_archive *archive,
 			 const enum cairn_backup_fate *fate, uint64_t unused_bytes)
 {
@@ -64,8 +64,7 @@ static void backups_show(struct backups *b, const struct cairn_backup_archive *a
 	if (!b->report.is_json) {
 		bool partly = unused_bytes > 0 && fate && *fate != CAIRN_BACKUP_REMOVED;
 		cli_line("%s%s, %s%s%s", fate ? VERBS[*fate] : "", name, report_size(size, archive->bytes),
-			 partly ? ", of whose objects nobody needs " : "",
-			 partly ? report_size(unused, unused_bytes) : "");
+			 partly ? ", unneeded " : "", partly ? report_size(unused, unused_bytes) : "");
 		return;
 	}
 	cairn_json_open_object(&b->report.json, NULL);
@@ -90,7 +89,7 @@ static void backups_begin(struct backups *b, bool json, const char *list)
 	cairn_json_open_array(&b->report.json, list);
 }
 
-/* If JSON has begun, the failure is its last member. */
+/* Ends the command. If JSON has begun, the failure becomes its last member. */
 static int backups_end(struct backups *b, const char *folder, enum cairn_status status, const struct cairn_diag *diag,
 		       int code)
 {
@@ -101,8 +100,6 @@ static int backups_end(struct backups *b, const char *folder, enum cairn_status 
 	return report_end(&b->report, status == CAIRN_OK ? code : cli_fail(folder, status, diag));
 }
 
-/* --- list --------------------------------------------------------------------------------------------------------- */
-
 static int backups_list(struct backups *b, const struct cairn_backup_set *set, bool json)
 {
 	backups_begin(b, json, "archives");
@@ -112,8 +109,6 @@ static int backups_list(struct backups *b, const struct cairn_backup_set *set, b
 		cairn_json_close(&b->report.json);
 	return backups_end(b, set->folder, CAIRN_OK, NULL, CLI_EXIT_OK);
 }
-
-/* --- verify ------------------------------------------------------------------------------------------------------- */
 
 static void backups_bad(void *ctx, const struct cairn_backup_archive *archive, const struct cairn_diag *why)
 {
@@ -162,13 +157,11 @@ static int backups_verify(struct backups *b, struct cairn_backup_set *set, bool 
 		cli_line("%s: %" PRIu64 " archives, %" PRIu64 " moments; %" PRIu64 " bad", set->folder,
 			 report.n_archives, report.n_moments, report.n_bad);
 		if (report.n_wrong > 0)
-			cli_line("%" PRIu64 " wrong bytes can be put right by parity: run cairn fold repair",
+			cli_line("%" PRIu64 " wrong bytes can be repaired by parity: run cairn fold repair",
 				 report.n_wrong);
 	}
 	return backups_end(b, set->folder, status, &diag, report.n_bad > 0 ? CLI_EXIT_DATA : CLI_EXIT_OK);
 }
-
-/* --- prune -------------------------------------------------------------------------------------------------------- */
 
 static void backups_fate(void *ctx, const struct cairn_backup_archive *archive, enum cairn_backup_fate fate,
 			 uint64_t unused_bytes)
@@ -230,9 +223,7 @@ static int backups_prune(struct backups *b, struct cairn_backup_set *set, bool j
 	return backups_end(b, set->folder, status, &diag, CLI_EXIT_OK);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
-
-/* @return false: an argument is not a number; an error was printed */
+/* Reads the rules of pruning. @return false: an argument is not a number; an error was printed */
 static bool backups_rules(const struct cli_command *command, const char *const texts[static BACKUPS_RULES],
 			  struct cairn_backup_rules *rules, bool *any)
 {
@@ -245,7 +236,7 @@ static bool backups_rules(const struct cli_command *command, const char *const t
 		*any = true;
 		if (cairn_decimal_parse(texts[i], 1, UINT32_MAX, numbers[i]))
 			continue;
-		(void)cli_usage_error(command, "rules take a number from 1 on, not \"%s\"", texts[i]);
+		(void)cli_usage_error(command, "--keep options take a number from 1 on, not \"%s\"", texts[i]);
 		return false;
 	}
 	return true;
@@ -262,7 +253,7 @@ static int backups_do(const struct cli_command *command, const char *verb, const
 		return cli_usage_error(command, "say list, verify or prune");
 	(void)umask(077);
 	enum cairn_status status = CAIRN_OK;
-	if (cairn_sys_stat(folder, &st) < 0) /* opening for writing would create the folder */
+	if (cairn_sys_stat(folder, &st) < 0) /* check first: opening for writing would create the folder */
 		status =
 			cairn_fail(&diag, CAIRN_E_NOT_FOUND, "backup.file", CAIRN_NO_OFFSET, "there is no such folder");
 	if (status == CAIRN_OK)
@@ -271,7 +262,8 @@ static int backups_do(const struct cli_command *command, const char *verb, const
 		return cli_fail(folder, status, &diag);
 	if (prune)
 		return backups_prune(b, &set, json, quiet);
-	if (strcmp(verb, "verify") == 0 && set.n == 0) { /* the disk may not be mounted, so do not call this sound */
+	/* the disk may not be mounted: not sound */
+	if (strcmp(verb, "verify") == 0 && set.n == 0) {
 		status = cairn_fail(&diag, CAIRN_E_NOT_FOUND, "backup.file", CAIRN_NO_OFFSET,
 				    "there are no backups in it");
 		return cli_fail(folder, status, &diag);
@@ -306,7 +298,7 @@ static int backups_run(const struct cli_command *command, int argc, char **argv)
 		return cli_usage_error(command, "--max-unused takes 0 to 100, not \"%s\"", unused);
 	b.prune.max_unused_percent = (unsigned)percent;
 	if (any != (strcmp(argv[first], "prune") == 0) || ((b.prune.dry_run || unused) && !any))
-		return cli_usage_error(command, "rules go with prune, which takes at least one");
+		return cli_usage_error(command, "--keep options go with prune, which needs at least one of them");
 	return backups_do(command, argv[first], argv[first + 1], &b, json, quiet);
 }
 

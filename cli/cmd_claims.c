@@ -10,7 +10,7 @@ static const char CLAIMS_HELP[] = "Usage: cairn claims [OPTION]...\n"
 				  "SHA-256. To mend one, upload the file again with the true SHA-256. Needs a token\n"
 				  "with the scope admin.\n"
 				  "\n"
-				  "      --limit N          at most so many (default: all)\n" SERVER_OPTIONS_HELP
+				  "      --limit N          at most N claims (default: all)\n" SERVER_OPTIONS_HELP
 				  "      --json             one JSON object, for programs\n"
 				  "  -h, --help             this help\n"
 				  "\n"

@@ -1,4 +1,4 @@
-/* cairn export: the index as tables, for programs that analyse. */
+/* cairn export: writes the index as tables, for programs that analyse. */
 #include "cli/common/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/report.h"
@@ -12,12 +12,12 @@
 
 static const char EXPORT_HELP[] = "Usage: cairn export --data-dir DIR --format FORMAT [OPTION]... OUT\n"
 				  "Write the index of a daemon, which may be running, as four tables into the\n"
-				  "folder OUT: chunks, xorbs, files, references. All are of one moment.\n"
+				  "folder OUT: chunks, xorbs, files, references. All show one moment.\n"
 				  "\n"
 				  "      --data-dir DIR     the daemon's folder\n"
 				  "      --format FORMAT    tiledb or csv. tiledb: an array each, which\n"
 				  "                         tiledb.open() reads; a later export to the same\n"
-				  "                         folder adds what is new since. csv: a text file each,\n"
+				  "                         folder adds the new rows. csv: a text file each,\n"
 				  "                         with all rows; it replaces an older one\n"
 				  "  -q, --quiet            no progress bar\n"
 				  "      --json             one JSON object, for programs\n"
@@ -30,7 +30,7 @@ static const char EXPORT_HELP[] = "Usage: cairn export --data-dir DIR --format F
 				  "folder, 73 OUT cannot be written, is in use, or is of another index, 74\n"
 				  "input/output error.\n";
 
-/* @return an exit code */
+/* Prints the result. @return an exit code */
 static int export_show(const struct export *e, const char *format, bool json)
 {
 	struct report r;
@@ -76,7 +76,7 @@ static int export_do(const char *data_dir, const char *format, const char *out, 
 	progress_clear(&e.progress);
 	if (status != CAIRN_OK)
 		return cli_fail(out, status, &diag);
-	e.made = false; /* the folder stays */
+	e.made = false; /* the export succeeded, so the folder stays */
 	return export_show(&e, format, json);
 }
 

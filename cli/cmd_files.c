@@ -8,8 +8,8 @@
 
 static const char RM_HELP[] =
 	"Usage: cairn rm HASH [OPTION]...\n"
-	"Make the server forget a file. What only this file needs is collected later:\n"
-	"see `cairn gc`. Needs a token with the scope admin.\n"
+	"Make the server forget a file. Xorbs that only this file needs are collected\n"
+	"later: see `cairn gc`. Needs a token with the scope admin.\n"
 	"\n"
 	"      --repo REPO        only as a file of this repository; \"\" is the operator,\n"
 	"                         whose files everybody may read (default: of all)\n" SERVER_OPTIONS_HELP

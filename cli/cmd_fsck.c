@@ -96,7 +96,7 @@ static void fsck_print_totals(struct report *r, const struct cairn_check_report 
 	cairn_json_put_u64(&r->json, "left", left);
 }
 
-/* The check has already reported each problem; its final status says only the kind. */
+/* Makes the final message. The check has already reported each problem; its status says only the kind. */
 static enum cairn_status fsck_explain(enum cairn_status status, struct cairn_diag *diag)
 {
 	if (status == CAIRN_E_DAMAGED)
@@ -193,7 +193,7 @@ static int fsck_run(const struct cli_command *command, int argc, char **argv)
 		return cli_usage_error(command, "--xorbs takes store or external, not \"%s\"", xorbs);
 	cas_options.xorbs_external = xorbs && strcmp(xorbs, "external") == 0;
 	folder.read_only = !check.repair;
-	(void)umask(077); /* as in the daemon: nothing created here is for others */
+	(void)umask(077); /* as in the daemon: files created here are private to the user */
 	return fsck_folder(&folder, &cas_options, &check, quiet, json);
 }
 

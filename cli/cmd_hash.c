@@ -35,7 +35,7 @@ static const char HASH_HELP[] = "Usage: cairn hash [OPTION]... FILE...\n"
 struct hash_run {
 	struct report report;
 	bool chunks, xorbs;
-	uint64_t offset; /* of the next chunk */
+	uint64_t offset; /* offset of the next chunk */
 	uint64_t done_bytes;
 	struct progress progress;
 	struct cairn_placer placer;
@@ -141,7 +141,7 @@ static int hash_one(struct hash_run *run, const char *path)
 	return status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(path, status, &diag);
 }
 
-/* 0: unknown, because an argument is not a readable file */
+/* Sums up the lengths of the files. @return 0: unknown, because an argument is not a readable file */
 static uint64_t hash_measure(int n, char **paths)
 {
 	uint64_t total_bytes = 0;
@@ -169,7 +169,7 @@ static int hash_run(const struct cli_command *command, int argc, char **argv)
 	if (first == argc)
 		return cli_usage_error(command, "name a file");
 	report_init(&run.report, json);
-	/* No bar if lines of chunks go to the same terminal. */
+	/* no progress bar if lines about chunks go to the same terminal */
 	bool alone = !run.chunks || !isatty(STDOUT_FILENO);
 	progress_init(&run.progress, !quiet && alone, hash_measure(argc - first, argv + first), NULL);
 	if (json) {

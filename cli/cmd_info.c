@@ -42,7 +42,7 @@ static bool info_show_xorb(const struct cairn_json *xorb)
 {
 	char unpacked[REPORT_SIZE_BYTES], in_store[REPORT_SIZE_BYTES];
 	uint64_t chunks, size, stored;
-	bool retired = false, lost = false;
+	bool retired = false, withdrawn = false, lost = false;
 	if (!admin_number(xorb, "chunks", &chunks) || !admin_number(xorb, "size", &size) ||
 	    !admin_number(xorb, "stored", &stored))
 		return false;
@@ -56,6 +56,8 @@ static bool info_show_xorb(const struct cairn_json *xorb)
 	info_show_time(xorb);
 	if (cairn_json_bool_of(xorb, "retired", &retired) && retired)
 		(void)printf(", retired");
+	if (cairn_json_bool_of(xorb, "withdrawn", &withdrawn) && withdrawn)
+		(void)printf(", withdrawn");
 	return true;
 }
 
@@ -125,7 +127,7 @@ static bool info_row_place(const struct cairn_json *row)
 	return true;
 }
 
-/* @param title  a line before the first row; NULL: none */
+/* Prints one list of the answer. @param title  a line before the first row; NULL: none */
 static bool info_show_list(const struct cairn_json *json, const char *name, const char *title,
 			   bool (*show)(const struct cairn_json *row))
 {

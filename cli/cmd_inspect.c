@@ -43,7 +43,7 @@ static void inspect_end(struct report *r)
 		cairn_json_close(&r->json);
 }
 
-/* Determines the kind of a file by its first bytes. */
+/* The kind of a file, found from its first bytes. */
 enum inspect_kind { INSPECT_SHARD, INSPECT_FOLD, INSPECT_READSHARD, INSPECT_TILEDB, INSPECT_XORB };
 static const char *const INSPECT_NAMES[] = {
 	[INSPECT_SHARD] = "shard",   [INSPECT_FOLD] = "fold", [INSPECT_READSHARD] = "readshard",
@@ -107,7 +107,7 @@ static enum cairn_status inspect_folder(struct report *r, const char *path, stru
 	return status;
 }
 
-/* Inspecting creates nothing, so CAIRN_E_CONFLICT means contradictory data. */
+/* Returns the exit code. Inspecting creates nothing, so CAIRN_E_CONFLICT means contradictory data. */
 static int inspect_exit_of(enum cairn_status status)
 {
 	return status == CAIRN_E_CONFLICT ? CLI_EXIT_DATA : cli_exit_of(status);
@@ -136,7 +136,7 @@ static int inspect_one(const char *path, const struct cairn_hash *expected, bool
 		cli_line("valid%s%s", result.note ? "; " : "", result.note ? result.note : "");
 	}
 	report_flush(&r);
-	(void)fflush(stdout); /* print the records before the error, even if both go to the same place */
+	(void)fflush(stdout); /* the records must come before the error, even if both go to the same place */
 	if (status == CAIRN_OK)
 		return report_end(&r, CLI_EXIT_OK);
 	(void)cli_fail(path, status, &diag);

@@ -24,7 +24,7 @@ static const char KEY_HELP[] = "Usage: cairn key add NAME [OPTION]...\n"
 			       "                         the key is for (default: any)\n"
 			       "      --scope LIST       of add: read, write, admin, separated by commas\n"
 			       "                         (default: read)\n" SERVER_OPTIONS_HELP
-			       "      --expires TIME     of add: how long it is good, like 12h or 90d (default:\n"
+			       "      --expires TIME     of add: how long it is valid, like 12h or 90d (default:\n"
 			       "                         until it is revoked)\n"
 			       "      --json             one JSON object, for programs\n"
 			       "  -h, --help             this help\n"
@@ -40,7 +40,7 @@ static const char KEY_HELP[] = "Usage: cairn key add NAME [OPTION]...\n"
 struct key_args {
 	struct server_options server;
 	const char *account, *repo, *scope, *expires;
-	int64_t expires_s; /* 0: not given */
+	int64_t expires_s; /* lifetime of a new key; 0: absent */
 	bool json;
 };
 

@@ -18,7 +18,7 @@ static const char LS_HELP[] = "Usage: cairn ls [OPTION]...\n"
 			      "\n"
 			      "      --repo REPO        the files of this repository; \"\" is the operator\n"
 			      "      --lost             only files whose bytes are lost\n"
-			      "      --limit N          at most so many (default: all)\n" SERVER_OPTIONS_HELP
+			      "      --limit N          at most N files (default: all)\n" SERVER_OPTIONS_HELP
 			      "      --json             one JSON object, for programs\n"
 			      "  -h, --help             this help\n"
 			      "\n"

@@ -14,8 +14,8 @@
 static const char MOVE_HELP[] = "Usage: cairn migrate-store --data-dir DIR --to DIR [OPTION]...\n"
 				"       cairn migrate-store --data-dir DIR --reopen\n"
 				"Move a store to other engines, from SQLite and files to PostgreSQL and S3 or\n"
-				"back, while its daemon keeps running. Run it again to bring over what is new,\n"
-				"or after a kill; last, run it with --finish and start the other's daemon.\n"
+				"back, while its daemon keeps running. Run it again after a kill, or to copy what\n"
+				"is new; last, run it with --finish and start the other's daemon.\n"
 				"\n"
 				"      --data-dir DIR     data folder of the store that is moved\n"
 				"      --to DIR           data folder of the other; made if it is missing\n"
@@ -43,7 +43,7 @@ static const char MOVE_HELP[] = "Usage: cairn migrate-store --data-dir DIR --to 
 				"  cairn migrate-store --data-dir old --to new --finish\n"
 				"\n"
 				"Exit codes: 0 done, 64 usage, 65 done, but objects are damaged, 66 no such\n"
-				"folder, 69 an engine does not answer, 73 a folder is in use, or no end of\n"
+				"folder, 69 an engine does not answer, 73 a folder is in use, or not of\n"
 				"this move, 74 input/output error.\n";
 
 struct move_show {
@@ -104,7 +104,7 @@ static void move_print(struct report *r, const struct cairn_move_report *m)
 			 " objects copied, %s, %" PRIu64 " damaged; %s",
 			 n_rows, m->n_put, m->n_dropped, m->n_objects, report_size(size, m->object_bytes), m->n_damaged,
 			 m->is_finished ? "finished: the other store is in use from now on"
-					: "not finished: what comes from now on takes another call");
+					: "not finished: run the command again for what comes from now on");
 		return;
 	}
 	cairn_json_put_bool(&r->json, "finished", m->is_finished);
@@ -148,7 +148,8 @@ static int move_do(struct cairn_move_options *options, bool quiet, bool json)
 	return report_end(&s.report, code);
 }
 
-/* @param reopen  take uploads again, whatever the state of the target; else cancel the move */
+/* Ends a move that has frozen its source. @param reopen  take uploads again, whatever the state of the target; else
+ * cancel the move */
 static int move_take_back(const struct cairn_move_options *options, bool reopen)
 {
 	struct cairn_diag diag = {0};
@@ -186,7 +187,7 @@ static int move_run(const struct cli_command *command, int argc, char **argv)
 		return cli_usage_error(command, "give --data-dir DIR and --to DIR, and no arguments");
 	if (cancel && (move.finish || json))
 		return cli_usage_error(command, "--cancel stands alone");
-	(void)umask(077); /* as in the daemon: nothing created here is for others */
+	(void)umask(077); /* as in the daemon: files created here are private to the user */
 	(void)signal(SIGPIPE, SIG_IGN);
 	return cancel || reopen ? move_take_back(&move, reopen) : move_do(&move, quiet, json);
 }

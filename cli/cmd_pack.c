@@ -37,7 +37,7 @@ static const char PACK_HELP[] = "Usage: cairn pack create NAME.shard [--older-th
 				"such file or object, 69 server unavailable or collecting, 73 the name is taken\n"
 				"or the file in use, 74 input/output error, 77 not permitted.\n";
 
-/* @return an exit code; CLI_RUN: no verb of this name with this number of arguments */
+/* Runs the verb. @return an exit code; CLI_RUN: no verb of this name takes so many arguments */
 static int pack_do(const struct cli_command *command, const struct pack_args *args, int argc, char **argv)
 {
 	const char *verb = argc > 0 ? argv[0] : "";

@@ -1,4 +1,4 @@
-/* cairn pull: fetches a file, a range of one, or a folder by its manifest. */
+/* cairn pull: fetches a file, a range of it, or the folder that a manifest describes. */
 #include "base/decimal.h"
 #include "base/fd.h"
 #include "base/sys.h"
@@ -27,18 +27,18 @@ static const char PULL_HELP[] =
 	"\n"
 	"  -o, --output TARGET    file or folder to write; - is standard output\n"
 	"      --range A-B        only bytes A to B, B inclusive; A- is to the end\n"
-	"      --force            write over a file that holds something else\n"
+	"      --force            replace a file that holds something else\n"
 	"  -j, --jobs N           connections at once (default 4, at most 16)\n" SERVER_OPTIONS_HELP
 	"  -q, --quiet            no progress bar\n"
 	"      --json             one JSON object, for programs; not with -o -\n"
 	"  -h, --help             this help\n"
 	"\n"
-	"FILE is written as FILE.part. What an interrupted pull has left there, and in\n"
-	"FILE.part.state, is hashed again instead of fetched again. A range has no hash\n"
+	"FILE is written as FILE.part. Bytes that an interrupted pull left there, and in\n"
+	"FILE.part.state, are hashed again, not fetched again. A range has no hash\n"
 	"of its own, so its chunks are only checked to unpack and to have the right\n"
-	"length. A file that exists and has the hash is not fetched. One that holds\n"
-	"something else, or exists when a range is wanted, is left as it is without\n"
-	"--force (73); the other files of a manifest are still fetched.\n"
+	"length. A file that exists and has the hash is not fetched. Without\n"
+	"--force, one that holds something else is left as it is, and so is any that\n"
+	"exists if a range is wanted (73); the other files of a manifest are fetched.\n"
 	"\n"
 	"Examples:\n"
 	"  cairn pull HASH -o model.bin\n"
@@ -129,7 +129,7 @@ static enum cairn_status pull_set_range(struct pull_job *job, const struct pull_
 	job->end = job->file_bytes;
 	if (!args->range)
 		return CAIRN_OK;
-	(void)pull_parse_range(args->range, &job->first, &last); /* checked before */
+	(void)pull_parse_range(args->range, &job->first, &last); /* its form was checked before */
 	if (job->first >= job->file_bytes) {
 		(void)cairn_fail(diag, CAIRN_E_USAGE, "option.range", CAIRN_NO_OFFSET,
 				 "--range begins past the end of the file");
@@ -147,7 +147,7 @@ static bool pull_has(const struct pull_job *job)
 	return fd >= 0;
 }
 
-/* Returns the length of an existing file. */
+/* Finds the length of an existing file. */
 static enum cairn_status pull_find(struct pull_crew *crew, struct pull_job *job, struct cairn_diag *diag)
 {
 	struct cairn_diag why = {0};
@@ -200,7 +200,7 @@ static int pull_check_args(const struct cli_command *command, const struct pull_
 	return CLI_RUN;
 }
 
-/* The argument is neither a hash nor a file: mostly a part of a hash, or a wrong name. */
+/* Reports an argument that is neither a hash nor a file: usually a cut hash, or a wrong name. */
 static int pull_nothing(const char *what)
 {
 	struct cairn_diag diag = {0};

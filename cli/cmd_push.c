@@ -28,15 +28,16 @@ static const char PUSH_HELP[] =
 	"                         that is printed\n"
 	"  -j, --jobs N           xorbs sent at once (default 4, at most 16); each takes\n"
 	"                         up to 64 MiB of memory\n"
-	"      --name NAME        what standard input is called in what is printed\n"
+	"      --name NAME        name to print for standard input\n"
 	"  -q, --quiet            no progress bar\n"
 	"      --json             one JSON object, for programs\n"
 	"  -h, --help             this help\n"
 	"\n"
 	"A file may be up to 1 TiB long; it is read once, through a window of 1 MiB,\n"
 	"and takes about 150 bytes of memory a chunk of 64 KiB. The bar is shown on a\n"
-	"terminal only. A file that cannot be read is left out, as the exit code tells;\n"
-	"the others are pushed. A folder is pushed whole or not at all.\n"
+	"terminal only. A file that cannot be read is left out; the others are\n"
+	"pushed, and the exit code is that of the failure. A folder is pushed whole or\n"
+	"not at all.\n"
 	"\n"
 	"Examples:\n"
 	"  cairn push model.bin\n"
@@ -54,7 +55,7 @@ struct push_args {
 	bool no_dedupe, quiet, json;
 };
 
-/* A file to push, from the command line or the folder. */
+/* A file to push, from the command line or from the folder. */
 struct push_item {
 	const char *path; /* "-": standard input */
 	enum cairn_status status;
@@ -64,7 +65,7 @@ struct push_item {
 struct push_items {
 	struct push_item *at; /* owned */
 	size_t n;
-	int code; /* exit code for the first file left out */
+	int code; /* exit code for the first file that was left out */
 };
 
 static void push_items_fini(struct push_items *items)
@@ -86,8 +87,6 @@ static const char *push_name(const struct push_args *args, const char *path)
 {
 	return strcmp(path, "-") == 0 && args->name ? args->name : path;
 }
-
-/* --- what came of it ---------------------------------------------------------------------------------------------- */
 
 static void push_print_file(struct report *r, const char *path, const struct cairn_placer_file *file)
 {
@@ -188,9 +187,7 @@ static int push_end_folder(const struct push *p, struct push_folder *folder, con
 	return args->manifest ? push_report(p, items, args) : CLI_EXIT_OK;
 }
 
-/* --- pushing ------------------------------------------------------------------------------------------------------ */
-
-/* Reports a file that is left out, and keeps the reason. @return false: out of memory */
+/* Reports a file that is left out, and stores the reason. @return false: out of memory */
 static bool push_leave_out(struct push_items *items, struct push_item *item, const char *name, enum cairn_status status,
 			   const struct cairn_diag *diag)
 {
@@ -203,8 +200,8 @@ static bool push_leave_out(struct push_items *items, struct push_item *item, con
 	return item->diag != NULL;
 }
 
-/* Reports missing files before any byte is sent.
- * @param[out] total_bytes  0: not known. @return false: out of memory */
+/* Measures the files, and reports missing ones before any byte is sent. @param[out] total_bytes  0: unknown. @return
+ * false: out of memory */
 static bool push_measure(struct push_items *items, uint64_t *total_bytes)
 {
 	bool known = true;
@@ -228,20 +225,20 @@ static bool push_measure(struct push_items *items, uint64_t *total_bytes)
 	return true;
 }
 
-/* Called on another thread: only an item's path may be read, because other fields change. */
+/* Opens a file for a question about it. On another thread, so only the item's path may be read: other fields change. */
 static int push_item_open(void *ctx, size_t i)
 {
 	const struct push_items *items = ctx;
 	const char *path = items->at[i].path;
 	struct stat st;
-	/* Never open a pipe ahead, which would disturb its other end. */
+	/* never open a pipe early: that would disturb its other end */
 	if (strcmp(path, "-") == 0 || cairn_sys_stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return -1;
 	return cairn_sys_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
 }
 
-/* @param whole  a file that cannot be read ends the push. @return CAIRN_OK, also if files were left out; otherwise
- * subject names the cause */
+/* Pushes all files. @param whole  a file that cannot be read ends the push. @return CAIRN_OK, even if files were left
+ * out; otherwise subject names the cause */
 static enum cairn_status push_all(struct push *p, struct push_items *items, const struct push_args *args, bool whole,
 				  const char **subject, struct cairn_diag *diag)
 {
@@ -272,7 +269,7 @@ static enum cairn_status push_all(struct push *p, struct push_items *items, cons
 	return n_left_out < items->n ? push_end(p, diag) : CAIRN_OK;
 }
 
-/* @param folder  push its files; NULL: push the arguments */
+/* Pushes files, and prints the results. @param folder  push its files; NULL: push the arguments */
 static int push_files(const struct push_args *args, size_t n, char **paths, struct push_folder *folder)
 {
 	CLEANUP(push_items_fini) struct push_items items = {0}; /* must outlive the threads of p */

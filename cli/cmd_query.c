@@ -34,7 +34,7 @@ struct query_run {
 	struct report report;
 	bool chunks;
 	const char *file;
-	struct cairn_buf bytes; /* the answer */
+	struct cairn_buf bytes; /* the answer of the server */
 	struct answer answer;
 	struct cairn_placer known; /* the answer's chunks, to match those of a file */
 	uint64_t matched, matched_bytes, offset, index;
@@ -46,9 +46,7 @@ static void query_fini(struct query_run *run)
 	cairn_placer_fini(&run->known);
 }
 
-/* --- the answer --------------------------------------------------------------------------------------------------- */
-
-/* 0: never expires, as the reference's test server writes it; others write the largest number for that. */
+/* Formats an expiry. 0 means never, as in the reference's test server; others send the largest number for that. */
 static const char *query_expiry(char out[static ADMIN_TIME_BYTES], uint64_t unix_s)
 {
 	if (unix_s == 0 || unix_s > INT64_MAX)
@@ -149,8 +147,6 @@ static enum cairn_status query_print_xorbs(struct query_run *run, struct cairn_d
 	return status;
 }
 
-/* --- a file's chunks in it ---------------------------------------------------------------------------------------- */
-
 static enum cairn_status query_match(void *ctx, const struct cairn_hash *hash, const uint8_t *raw, size_t len,
 				     struct cairn_diag *diag)
 {
@@ -202,8 +198,6 @@ static enum cairn_status query_match_file(struct query_run *run, struct cairn_di
 	}
 	return status;
 }
-
-/* --- the command -------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status query_ask(struct query_run *run, const struct server_options *server,
 				   const struct cairn_hash *hash, struct cairn_diag *diag)

@@ -17,7 +17,7 @@ static const char REPAIR_HELP[] = "Usage: cairn repair --from SOURCE [OPTION]...
 				  "Give a running server the xorbs that it has lost and that files need. SOURCE is\n"
 				  "a data folder (which may be another running server's), a backup or a folder of\n"
 				  "them (cairn backup), or a pack (cairn pack). The command verifies each xorb, and\n"
-				  "the server verifies it again. Prints a line for each xorb that is back. To find\n"
+				  "the server verifies it again. Prints a line for each restored xorb. To find\n"
 				  "damage that nobody noticed yet, scrub first: cairn scrub. Needs a token with\n"
 				  "the scope admin.\n"
 				  "\n"
@@ -36,9 +36,9 @@ static const char REPAIR_HELP[] = "Usage: cairn repair --from SOURCE [OPTION]...
 struct repair {
 	struct client *client;
 	struct cairn_buf lost; /* sorted array of struct cairn_hash: lost xorbs that a file needs */
-	bool *back;            /* state of each; owned */
+	bool *back;            /* which of these are back; owned */
 	size_t n, n_back;
-	uint64_t n_damaged; /* damaged copies */
+	uint64_t n_damaged; /* number of damaged copies */
 	uint64_t total_bytes, done_bytes, sent_bytes;
 	struct report report;
 	struct progress progress;
@@ -50,8 +50,6 @@ static void repair_fini(struct repair *r)
 	free(r->back);
 }
 
-/* --- what is lost ------------------------------------------------------------------------------------------------- */
-
 static int repair_compare(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(struct cairn_hash));
@@ -62,7 +60,7 @@ static const struct cairn_hash *repair_hashes(const struct repair *r)
 	return (const struct cairn_hash *)(const void *)r->lost.bytes;
 }
 
-/* @return false: the answer lacks a member */
+/* Notes the lost xorbs of a page. @return false: the answer lacks a member */
 static bool repair_note_page(struct repair *r, const struct cairn_json *page, uint64_t *next)
 {
 	const struct cairn_json *rows = cairn_json_get(page, "xorbs");
@@ -112,8 +110,6 @@ static enum cairn_status repair_ask(struct repair *r, struct cairn_diag *diag)
 	return r->back ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-/* --- bringing it back --------------------------------------------------------------------------------------------- */
-
 static bool *repair_find(const struct repair *r, const struct cairn_hash *xorb)
 {
 	const struct cairn_hash *hashes = repair_hashes(r);
@@ -127,7 +123,7 @@ static bool repair_wants(void *ctx, const struct cairn_hash *xorb)
 	return back && !*back;
 }
 
-/* @return CAIRN_OK: the copy is sound; CAIRN_E_NOMEM; otherwise damaged */
+/* Verifies a copy. @return CAIRN_OK: the copy is sound; CAIRN_E_NOMEM; otherwise it is damaged */
 static enum cairn_status repair_is_sound(const struct cairn_hash *xorb, const uint8_t *bytes, size_t len,
 					 struct cairn_xorb_summary *summary)
 {
@@ -180,8 +176,6 @@ static enum cairn_status repair_take(void *ctx, const struct cairn_hash *xorb, c
 	progress_draw(&r->progress, r->done_bytes, r->sent_bytes);
 	return CAIRN_OK;
 }
-
-/* --- telling ------------------------------------------------------------------------------------------------------ */
 
 static void repair_print_left(struct repair *r)
 {
@@ -247,7 +241,8 @@ static int repair_from(struct repair *r, const char *from, bool quiet, bool json
 static int repair_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct server_options server = {0};
-	CLEANUP(repair_fini) struct repair r = {.lost = cairn_buf_init(SIZE_MAX)}; /* bounded by what a server has */
+	/* bounded by a server's lost xorbs */
+	CLEANUP(repair_fini) struct repair r = {.lost = cairn_buf_init(SIZE_MAX)};
 	CLEANUP(client_freep) struct client *client = NULL;
 	struct cairn_diag diag = {0};
 	const char *from = NULL;
@@ -266,5 +261,5 @@ static int repair_run(const struct cli_command *command, int argc, char **argv)
 				  : cli_fail("repair", status, &diag);
 }
 
-const struct cli_command CLI_REPAIR = {"repair", "bring back what a server has lost, from a copy", REPAIR_HELP,
+const struct cli_command CLI_REPAIR = {"repair", "bring lost xorbs back to a server, from a copy", REPAIR_HELP,
 				       repair_run};

@@ -59,7 +59,7 @@ static bool scrub_show(const struct cairn_json *json)
 {
 	const char *state = cairn_json_text_of(json, "state");
 	const struct cairn_json *now = cairn_json_get(json, "now"), *last = cairn_json_get(json, "last");
-	const char *daemon = cairn_json_text_of(json, "daemon"); /* older servers send no value */
+	const char *daemon = cairn_json_text_of(json, "daemon"); /* older servers do not send this member */
 	char when[ADMIN_TIME_BYTES];
 	uint64_t next;
 	if (!state || !admin_number(json, "next", &next))
@@ -107,5 +107,5 @@ static int scrub_run(const struct cli_command *command, int argc, char **argv)
 	return cli_usage_error(command, "say status, start or pause");
 }
 
-const struct cli_command CLI_SCRUB = {"scrub", "control the background check of all that a server has", SCRUB_HELP,
+const struct cli_command CLI_SCRUB = {"scrub", "control the background check of everything stored", SCRUB_HELP,
 				      scrub_run};

@@ -36,7 +36,7 @@ struct store_unit {
 	const char *name;
 };
 
-/* Writes a duration in the largest unit that is exact. */
+/* Returns the largest unit in which a duration is a whole number. */
 static const struct store_unit *store_unit_of(uint64_t time_s)
 {
 	static const struct store_unit UNITS[] = {{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
@@ -121,5 +121,5 @@ static int store_run(const struct cli_command *command, int argc, char **argv)
 	return admin_ask(&call);
 }
 
-const struct cli_command CLI_GC = {"gc", "make a server collect what no file needs", GC_HELP, store_run};
+const struct cli_command CLI_GC = {"gc", "make a server collect xorbs that no file needs", GC_HELP, store_run};
 const struct cli_command CLI_STATS = {"stats", "show what a server holds", STATS_HELP, store_run};

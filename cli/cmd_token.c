@@ -85,7 +85,7 @@ static int token_claims(const struct cli_command *command, const struct token_ar
 	return CLI_RUN;
 }
 
-/* Returns the option or, as the daemon reads it, the variable; empty ones count as missing. */
+/* Returns the option or else the variable that the daemon reads; empty ones count as absent. */
 static const char *token_binding_name(const char *option, const char *variable)
 {
 	const char *name = option ? option : getenv(variable);

@@ -24,7 +24,7 @@ static void usage_print_owner(const char *name)
 	if (*name)
 		admin_print_text(name);
 	else
-		(void)printf("(the operator)"); /* not a name, so printed without quotes */
+		(void)printf("(the operator)"); /* not a repository's name, so printed without quotes */
 }
 
 static bool usage_show_owner(const struct cairn_json *owner)

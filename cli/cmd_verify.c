@@ -18,7 +18,7 @@ static const char VERIFY_HELP[] = "Usage: cairn verify [OPTION]... SHARD...\n"
 				  "      --xorbs DIR  folder of xorbs in files named by their hash; they are\n"
 				  "                   verified and compared with the shard's descriptions\n"
 				  "      --strict     also refuse a footer, and files without metadata\n"
-				  "  -q, --quiet      no progress on the way\n"
+				  "  -q, --quiet      no progress bar\n"
 				  "      --json       one JSON object, for programs\n"
 				  "  -h, --help       this help\n"
 				  "\n"
@@ -33,10 +33,10 @@ struct verify_run {
 	const char *xorbs;
 	bool strict;
 	struct cairn_verify_resolver resolver;
-	struct cairn_chunk_list list; /* list of the xorb that was resolved last */
+	struct cairn_chunk_list list; /* chunks of the xorb that was resolved last */
 	struct cairn_hash list_of;
 	struct progress progress;
-	uint64_t read_bytes; /* of xorbs */
+	uint64_t read_bytes; /* bytes of xorbs that were read */
 };
 
 /* Reads and verifies the xorb DIR/hash. */

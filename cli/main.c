@@ -43,7 +43,7 @@ static const struct cli_command *main_find(const char *name)
 	return NULL;
 }
 
-/* Returns the command nearest to an unknown name; NULL: nothing is near. */
+/* Returns the command nearest to an unknown name. @return NULL: none is near */
 static const char *main_near(const char *name)
 {
 	struct cairn_nearest near = cairn_nearest_to(name, strlen(name));
@@ -66,7 +66,7 @@ static int main_no_command(const char *name)
 	return CLI_EXIT_USAGE;
 }
 
-/* `cairn help`, and `cairn help COMMAND`. */
+/* Runs `cairn help` and `cairn help COMMAND`. */
 static int main_show_help(int argc, char **argv)
 {
 	const struct cli_command *command = argc > 2 ? main_find(argv[2]) : NULL;
@@ -86,7 +86,7 @@ static int main_show_help(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	if (!cairn_fd_keep_standard())
-		return CLI_EXIT_IO; /* and perhaps no way to print the reason */
+		return CLI_EXIT_IO; /* there may be no way to print the reason */
 	if (argc < 2) {
 		main_help(stderr);
 		return CLI_EXIT_USAGE;

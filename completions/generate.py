@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make the completions of a program for one shell: generate.py bash|zsh|fish PROGRAM [EMULATOR...] >OUT
 
-The program is asked: what options there are is its own table, what they mean is its --help. When the two disagree, nothing is made."""
+The options come from the program's own table, and their meanings from its --help. If the two disagree, the script fails."""
 
 import os
 import re
@@ -15,8 +15,8 @@ WORDS = r"(\w+(?:, \w+)* or \w+)"
 
 class Option:
     def __init__(self, names, value, text):
-        self.names = names  # "-o", "--output": of one meaning
-        self.value = value  # what --help calls it; None: takes none
+        self.names = names  # "-o", "--output": names of one option
+        self.value = value  # name of its value in --help; None: no value
         said = re.match(WORDS + r"\b", text) or re.search(r"\[" + WORDS + "; default", text)
         self.words = re.split(", | or ", said[1]) if said and value not in FILES else []
         self.text = re.split(r"[;.] |(?<=.{25}): | \(default| \[|[.:]$", text)[0]
@@ -31,7 +31,7 @@ class Command:
         for words in usage:
             if words and re.fullmatch("[a-z]+", words[0]):
                 self.verbs.append(words.pop(0))
-            after = [""] + words  # an option's value is no argument
+            after = [""] + words  # an option's value is not an argument
             self.files |= any(w.strip("[].") in FILES | FOLDERS and not before.startswith("-") for before, w in zip(after, words))
 
 
@@ -40,7 +40,7 @@ def run(*command):
 
 
 def options_of(text):
-    """Options as a help text shows them: names, a value, and what follows, on this line and below."""
+    """Reads the options of a help text: names, a value, and the description, on this line and the next ones."""
     out = []
     for line in text.splitlines():
         start = re.fullmatch(r" {2,6}(-(?:\w|-[\w-]+)(?:, --[\w-]+)*)(?: ([A-Z][\w:-]*))?(?: +(.*))?", line)
@@ -63,7 +63,7 @@ def command_of(program, name, text):
 
 
 def commands_of(program):
-    """What can be said after the program's name, and its commands."""
+    """Gets the options and commands from the program."""
     said = run(program, "--help")
     named = re.findall(r"^  ([a-z-]+) +(.*)$", said.partition("Commands:\n")[2], re.M)
     options = options_of(said[said.index("\n  -") :])
@@ -72,8 +72,6 @@ def commands_of(program):
         sys.exit(f"{program}: its --help has neither commands nor settings")
     return whole, [command_of(program, name, text) for name, text in named]
 
-
-# --- bash ---------------------------------------------------------------------------------------------------------------
 
 BASH = """\
 # Completions of {name} for bash, made by completions/generate.py.
@@ -127,9 +125,6 @@ def bash(name, whole, commands):
     return BASH.format(name=name, where=where, values="\n".join(values), options="\n".join(options))
 
 
-# --- zsh ----------------------------------------------------------------------------------------------------------------
-
-
 def zsh_quote(text):
     return "'" + text.replace("'", "'\\''") + "'"
 
@@ -167,8 +162,6 @@ def zsh(name, whole, commands):
         out += f"{c.name})\n{zsh_arguments(c, '  ')}  ;;\n"
     return out + "esac\n"
 
-
-# --- fish ---------------------------------------------------------------------------------------------------------------
 
 FISH = """\
 # Completions of {name} for fish, made by completions/generate.py.

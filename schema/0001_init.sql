@@ -24,19 +24,19 @@ CREATE TABLE shard(                              -- an accepted upload; groups t
     hash       BLOB NOT NULL CHECK(length(hash) = 32),
     scope      INTEGER NOT NULL REFERENCES scope(id),
     owner      INTEGER NOT NULL REFERENCES scope(id),
-    collection INTEGER NOT NULL,                 -- of state, when it was accepted: an older one is not "known" any more
+    collection INTEGER NOT NULL,                 -- of state, when it was accepted; if that grew since, the shard does not count as known
     at         INTEGER NOT NULL,
     UNIQUE(hash, scope, owner)
 ) STRICT;
 
 CREATE TABLE xorb(                               -- narrow: collection and fsck scan it
-    id       INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again: dedupe and terms name it
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,  -- never reused, since dedupe and terms name it
     hash     BLOB NOT NULL UNIQUE CHECK(length(hash) = 32),
     chunks   INTEGER NOT NULL CHECK(chunks BETWEEN 1 AND 8192),
     unpacked INTEGER NOT NULL,
     stored   INTEGER,                            -- bytes of the object; NULL: kept elsewhere
     at       INTEGER NOT NULL,                   -- when it arrived, or was last promised to a client
-    retired  INTEGER                             -- since when no file needs it; deleted when the grace time is over
+    retired  INTEGER                             -- when a collection found that no file needs it; deleted a grace time later
 ) STRICT;
 CREATE INDEX xorb_retired ON xorb(retired) WHERE retired IS NOT NULL;
 
@@ -58,7 +58,7 @@ CREATE TABLE dedupe(                             -- eligible chunks only
     scope  INTEGER NOT NULL,
     xorb   INTEGER NOT NULL REFERENCES xorb(id),
     place  INTEGER NOT NULL,
-    shard  INTEGER NOT NULL,                     -- whose members to answer with
+    shard  INTEGER NOT NULL,                     -- the shard whose members the answer lists
     PRIMARY KEY(prefix, scope, xorb)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX dedupe_xorb ON dedupe(xorb);
@@ -66,7 +66,7 @@ CREATE INDEX dedupe_xorb ON dedupe(xorb);
 CREATE TABLE file(
     id     INTEGER PRIMARY KEY AUTOINCREMENT,
     hash   BLOB NOT NULL UNIQUE CHECK(length(hash) = 32),
-    sha256 BLOB CHECK(length(sha256) = 32),      -- the client's word, not unique
+    sha256 BLOB CHECK(length(sha256) = 32),      -- as the client claims it; not unique
     size   INTEGER NOT NULL,
     terms  BLOB NOT NULL,                        -- 16 bytes a term: u64 xorb id, u16 start, u16 end, u32 unpacked bytes
     at     INTEGER NOT NULL
@@ -79,7 +79,7 @@ CREATE TABLE file_owner(                         -- under which repositories a f
     PRIMARY KEY(file, scope)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE reference(                          -- which files keep a xorb; no foreign key on file, it would need an index
+CREATE TABLE reference(                          -- the xorbs that each file needs; a foreign key on file would need an index
     xorb INTEGER NOT NULL REFERENCES xorb(id),
     file INTEGER NOT NULL,
     PRIMARY KEY(xorb, file)

@@ -1,6 +1,6 @@
 -- Version 4: each owner of a file claims its SHA-256. Before, the claim of the first owner counted for all.
 
-CREATE TABLE claim(                              -- an owner's word, not verified; goes with the file_owner row
+CREATE TABLE claim(                              -- an owner's claim, not verified; deleted with the file_owner row
     scope  INTEGER NOT NULL,                     -- the owner
     sha256 BLOB NOT NULL CHECK(length(sha256) = 32),
     file   INTEGER NOT NULL,
@@ -14,7 +14,7 @@ INSERT INTO claim(scope, sha256, file)
     SELECT o.scope, f.sha256, f.id FROM file f INDEXED BY file_sha256 CROSS JOIN file_owner o ON o.file = f.id
     WHERE f.sha256 IS NOT NULL ORDER BY f.sha256;
 DROP INDEX file_sha256;
-CREATE INDEX claim_file ON claim(file, scope);   -- what goes with a file_owner row
+CREATE INDEX claim_file ON claim(file, scope);   -- finds the claims that are deleted with a file_owner row
 
 ALTER TABLE file DROP COLUMN sha256;
 

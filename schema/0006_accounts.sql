@@ -1,13 +1,13 @@
 -- Version 6: accounts of people and organisations, memberships, and API keys of accounts.
 
 CREATE TABLE account(
-    id       INTEGER PRIMARY KEY AUTOINCREMENT,  -- never given again
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,  -- never reused
     kind     INTEGER NOT NULL CHECK(kind IN (1, 2)),                          -- 1 a user, 2 an organisation
     name     TEXT NOT NULL COLLATE NOCASE UNIQUE CHECK(length(name) BETWEEN 1 AND 96),
     fullname TEXT NOT NULL CHECK(length(fullname) <= 255),                    -- for people
     email    TEXT NOT NULL CHECK(length(email) <= 255),
     created  INTEGER NOT NULL,
-    disabled INTEGER                             -- since when its keys are refused; NULL: they are good
+    disabled INTEGER                             -- when it was disabled, so that its keys are refused; NULL: enabled
 ) STRICT;
 
 CREATE TABLE membership(
@@ -18,4 +18,4 @@ CREATE TABLE membership(
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX membership_user ON membership(user, organisation);
 
-ALTER TABLE api_key ADD COLUMN account INTEGER REFERENCES account(id);       -- whose; NULL: the operator's
+ALTER TABLE api_key ADD COLUMN account INTEGER REFERENCES account(id);       -- account of the key; NULL: the operator's

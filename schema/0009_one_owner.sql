@@ -2,8 +2,8 @@
 
 CREATE TABLE owner(
     file   INTEGER NOT NULL REFERENCES file(id),
-    scope  INTEGER NOT NULL,                     -- numbers of names are never given back
-    sha256 BLOB NOT NULL CHECK(length(sha256) IN (0, 32)), -- an owner's word, not verified; empty: none was given
+    scope  INTEGER NOT NULL,                     -- number of the owner's name; never reused
+    sha256 BLOB NOT NULL CHECK(length(sha256) IN (0, 32)), -- as the owner claims it, not verified; empty: no claim
     PRIMARY KEY(file, scope, sha256)
 ) STRICT, WITHOUT ROWID;
 

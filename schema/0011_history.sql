@@ -2,17 +2,17 @@
 
 -- Makes the table anew, because its CHECK must permit another kind.
 CREATE TABLE repo_11(
-    id      INTEGER PRIMARY KEY AUTOINCREMENT,   -- never given again: tokens name it
+    id      INTEGER PRIMARY KEY AUTOINCREMENT,   -- never reused, since tokens name it
     kind    INTEGER NOT NULL CHECK(kind BETWEEN 1 AND 5), -- 1 model, 2 dataset, 3 space, 4 bucket, 5 kernel
     account INTEGER NOT NULL REFERENCES account(id),
     name    TEXT NOT NULL COLLATE NOCASE CHECK(length(name) BETWEEN 1 AND 96),
     private INTEGER NOT NULL CHECK(private IN (0, 1)),
     scope   INTEGER NOT NULL REFERENCES scope(id), -- the owner of its files: hub/NUMBER, and gone/NUMBER when dropped
     created INTEGER NOT NULL,                    -- milliseconds
-    updated INTEGER NOT NULL,                    -- likewise
+    updated INTEGER NOT NULL,                    -- milliseconds
     files   INTEGER NOT NULL,                    -- of a bucket: its objects; else the files at the head of main
     bytes   INTEGER NOT NULL,                    -- and the sum of their sizes
-    dropped INTEGER,                             -- since when it is deleted; its rows go with the next collection
+    dropped INTEGER,                             -- when it was deleted; the next collection removes its rows
     gate    INTEGER NOT NULL DEFAULT 0 CHECK(gate BETWEEN 0 AND 2),           -- 0 none, 1 auto, 2 manual
     sdk     TEXT NOT NULL DEFAULT '' CHECK(length(sdk) <= 32)                 -- of a space
 ) STRICT;
@@ -27,7 +27,7 @@ CREATE INDEX repo_dropped ON repo(dropped) WHERE dropped IS NOT NULL;
 CREATE INDEX repo_updated ON repo(updated) WHERE dropped IS NULL;             -- lists of all, newest change first
 CREATE INDEX repo_by_name ON repo(name) WHERE dropped IS NULL;
 
-CREATE TABLE former(                             -- names that repositories had
+CREATE TABLE former(                             -- former names of repositories
     kind    INTEGER NOT NULL,
     account INTEGER NOT NULL REFERENCES account(id),
     name    TEXT NOT NULL COLLATE NOCASE,
@@ -36,12 +36,12 @@ CREATE TABLE former(                             -- names that repositories had
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX former_repo ON former(repo);
 
-CREATE TABLE line(                               -- commits one after the other: what a branch is
+CREATE TABLE line(                               -- commits one after the other, as a branch has them
     id     INTEGER PRIMARY KEY AUTOINCREMENT,
     repo   INTEGER NOT NULL REFERENCES repo(id),
-    parent INTEGER REFERENCES line(id),          -- which line it left; NULL: none
-    fork   INTEGER NOT NULL,                     -- at which commit; 0: none
-    depth  INTEGER NOT NULL CHECK(depth BETWEEN 1 AND 8), -- lines that a look-up may have to ask; 1: it has all entries itself
+    parent INTEGER REFERENCES line(id),          -- the line that it forked from; NULL: none
+    fork   INTEGER NOT NULL,                     -- the commit at which it forked; 0: none
+    depth  INTEGER NOT NULL CHECK(depth BETWEEN 1 AND 8), -- lines that a lookup may read; 1: this line has all entries
     head   INTEGER NOT NULL                      -- its newest commit, or fork; 0: none yet
 ) STRICT;
 CREATE INDEX line_repo ON line(repo);
@@ -51,10 +51,10 @@ CREATE TABLE commit_(
     id      INTEGER PRIMARY KEY AUTOINCREMENT,   -- later ones have higher numbers
     repo    INTEGER NOT NULL REFERENCES repo(id),
     line    INTEGER NOT NULL REFERENCES line(id),
-    number  INTEGER NOT NULL,                    -- how many led here, this one included
-    parent  INTEGER NOT NULL,                    -- its number; 0: the first
+    number  INTEGER NOT NULL,                    -- number of commits up to this one, inclusive
+    parent  INTEGER NOT NULL,                    -- id of the parent commit; 0: none
     oid     BLOB NOT NULL CHECK(length(oid) = 20),        -- its id in git
-    root    BLOB NOT NULL CHECK(length(root) = 20),       -- that of its top folder
+    root    BLOB NOT NULL CHECK(length(root) = 20),       -- id in git of its top folder
     at      INTEGER NOT NULL,                    -- seconds
     files   INTEGER NOT NULL,                    -- as of this commit
     bytes   INTEGER NOT NULL,
@@ -82,8 +82,8 @@ CREATE TABLE content(                            -- of files, each as long as an
     size   INTEGER NOT NULL,
     key    INTEGER,                              -- of an inline one: first 8 bytes of its git id
     body   BLOB,                                 -- of an inline one
-    sha256 BLOB CHECK(length(sha256) = 32),      -- of a file of the store: the owner's word
-    file   INTEGER REFERENCES file(id)           -- which the repository owns; NULL: inline, or deleted for good
+    sha256 BLOB CHECK(length(sha256) = 32),      -- of a file of the store: as the owner claims it
+    file   INTEGER REFERENCES file(id)           -- owned by the repository; NULL: inline, or deleted for good
 ) STRICT;
 CREATE INDEX content_key ON content(repo, key) WHERE key IS NOT NULL;
 CREATE INDEX content_file ON content(file, repo) WHERE file IS NOT NULL;
@@ -92,7 +92,7 @@ CREATE TABLE entry(                              -- what a path is since a commi
     line    INTEGER NOT NULL,
     folder  TEXT NOT NULL,                       -- '': the top one
     name    TEXT NOT NULL,
-    since   INTEGER NOT NULL,                    -- the commit that made it so
+    since   INTEGER NOT NULL,                    -- the commit that changed it to this
     oid     BLOB CHECK(length(oid) = 20),        -- in git: of a blob, or of a folder's tree. NULL: nothing is there
     content INTEGER,                             -- NULL: a folder, or nothing
     PRIMARY KEY(line, folder, name, since DESC)

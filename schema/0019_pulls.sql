@@ -13,7 +13,7 @@ CREATE TABLE pull(
     message  TEXT NOT NULL,
     ended    INTEGER,                             -- seconds; NULL: it is open
     ended_by TEXT NOT NULL DEFAULT '' CHECK(length(ended_by) <= 96),
-    comment  TEXT NOT NULL DEFAULT '',            -- of whoever ended it
+    comment  TEXT NOT NULL DEFAULT '',            -- by the person who ended it
     merged   TEXT NOT NULL DEFAULT '',            -- of a merged one: the id of the commit of the branch
     PRIMARY KEY(repo, number)
 ) STRICT, WITHOUT ROWID;

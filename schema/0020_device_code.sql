@@ -1,15 +1,15 @@
--- Version 20: programs that wait for a person to let them in with a browser (RFC 8628).
+-- Version 20: sign-ins of programs that a person confirms in a browser (RFC 8628).
 
 CREATE TABLE device_code(
     id      INTEGER PRIMARY KEY AUTOINCREMENT,
-    device  BLOB NOT NULL UNIQUE CHECK(length(device) = 32),                 -- digest of what the program shows, from which that cannot be had
-    code    BLOB NOT NULL UNIQUE CHECK(length(code) = 32),                   -- likewise of what the person types
-    sender  BLOB NOT NULL CHECK(length(sender) = 32),                        -- who asked, for the limit of each
-    address TEXT NOT NULL CHECK(length(address) <= 63),                      -- likewise, for the person who confirms
+    device  BLOB NOT NULL UNIQUE CHECK(length(device) = 32),                 -- digest of the program's device code; the code cannot be derived from it
+    code    BLOB NOT NULL UNIQUE CHECK(length(code) = 32),                   -- digest of the code that the person types
+    sender  BLOB NOT NULL CHECK(length(sender) = 32),                        -- sender of the request: each may have few codes
+    address TEXT NOT NULL CHECK(length(address) <= 63),                      -- address of the sender, shown to the person who confirms
     made    INTEGER NOT NULL,
     ends    INTEGER NOT NULL,
     state   INTEGER NOT NULL DEFAULT 0 CHECK(state BETWEEN 0 AND 2),         -- 0 waits, 1 allowed, 2 denied
-    account INTEGER REFERENCES account(id),                                  -- whose key it shall be; of an allowed one
+    account INTEGER REFERENCES account(id),                                  -- if allowed: the account of the key
     parent  INTEGER,                                                         -- key of the session that allowed it; NULL: none
     name    TEXT NOT NULL DEFAULT '' CHECK(length(name) <= 255),             -- of the key
     scopes  TEXT NOT NULL DEFAULT '' CHECK(length(scopes) <= 63),

@@ -1,4 +1,4 @@
--- Version 27: xorbs that somebody uploaded and that no file needs yet count for whoever uploaded them.
+-- Version 27: xorbs that somebody uploaded and that no file needs yet count for their uploaders.
 
 CREATE TABLE unregistered(
     xorb   INTEGER PRIMARY KEY REFERENCES xorb(id) ON DELETE CASCADE,

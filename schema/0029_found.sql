@@ -3,8 +3,8 @@
 CREATE TABLE tag_29(
     repo    INTEGER NOT NULL REFERENCES repo(id) ON DELETE CASCADE,
     tag     TEXT NOT NULL CHECK(length(tag) BETWEEN 1 AND 96), -- in lower case
-    kind    INTEGER NOT NULL,                                  -- that of the repository
-    private INTEGER NOT NULL CHECK(private IN (0, 1)),         -- likewise
+    kind    INTEGER NOT NULL,                                  -- kind of the repository
+    private INTEGER NOT NULL CHECK(private IN (0, 1)),         -- as in repo
     PRIMARY KEY(repo, tag)
 ) STRICT, WITHOUT ROWID;
 INSERT INTO tag_29 SELECT t.repo, t.tag, r.kind, r.private FROM tag t CROSS JOIN repo r ON r.id = t.repo WHERE r.dropped IS NULL;

@@ -1,6 +1,6 @@
 -- Version 30: files of the store in pull requests by people who may not write in the repository.
 
-ALTER TABLE repo ADD COLUMN last_pull INTEGER NOT NULL DEFAULT 0; -- highest number of a pull request that was removed: no number is given again
+ALTER TABLE repo ADD COLUMN last_pull INTEGER NOT NULL DEFAULT 0; -- highest number of a removed pull request; numbers are never reused
 
 CREATE TABLE proposed(
     file   INTEGER NOT NULL REFERENCES file(id) ON DELETE CASCADE,

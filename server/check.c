@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Rates a failure as a start would. Only failures before anything is opened may be the fault of a setting. */
+/* Rates a failure as a start would rate it. Only failures before anything is opened can be the fault of a setting. */
 static void check_note(enum check_result *worst, bool early, enum cairn_status status, const struct cairn_diag *diag)
 {
 	if (status == CAIRN_OK)
@@ -33,7 +33,7 @@ enum cairn_status check_tokens(const struct config *config, const struct listen_
 			  text);
 }
 
-/* Does not try the port: the daemon to be replaced may still use it. */
+/* Checks the address to listen on. Does not try the port, because the daemon that will be replaced may still use it. */
 static enum cairn_status check_listen(const struct config *config, struct cairn_diag *diag)
 {
 	struct listen_address wanted;

@@ -13,14 +13,13 @@ CAIRN_MUST_USE enum cairn_status check_tokens(const struct config *config, const
 enum check_result {
 	CHECK_GOOD,
 	CHECK_WRONG_SETTINGS, /* the settings must change */
-	CHECK_CANNOT_START,   /* a file, folder or user that they name is not usable */
+	CHECK_CANNOT_START,   /* a file, folder or user that the settings name is not usable */
 	CHECK_FAILED,         /* standard output cannot be written */
 };
 
-/** Checks all that a start checks, and changes nothing: user, address, keys, certificate, data folder. Works beside a
- * daemon that uses the folder. Each finding is a line on standard output, each refusal a line on standard error. If
- * root is to become another user, the process becomes that user.
- * @return the worst that was found */
+/** Checks everything that a start checks, and changes nothing: user, address, keys, certificate, data folder. It can
+ * run while a daemon uses the folder. Prints each finding on standard output and each refusal on standard error, one
+ * line each. If root is to become another user, the process becomes that user. @return the worst result */
 enum check_result check_run(const struct config *config);
 
 #endif

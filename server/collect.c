@@ -14,7 +14,7 @@ void collect_open(struct app *app)
 	int64_t ran = 0, good = 0, failed = 0;
 	const struct cairn_note_field fields[] = {{"ran", &ran}, {"good", &good}, {"failed", &failed}};
 	if (cairn_note_read(app->config.data_dir, COLLECT_NOTE, fields, 3) != CAIRN_OK)
-		return; /* then no collection is known */
+		return; /* no outcome was kept, so no collection is known */
 	atomic_store(&g->ran_unix_s, ran);
 	atomic_store(&g->good_unix_s, good);
 	atomic_store(&g->failed, failed != 0);
@@ -34,7 +34,7 @@ void collect_hear_of_others(struct app *app)
 		app->collected(app);
 }
 
-/* Collections run one at a time, but the next may begin before this outcome is kept. */
+/* Keeps the outcome. Collections run one at a time, but the next may begin before this outcome is kept. */
 static void collect_keep(struct app *app)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -57,8 +57,8 @@ void collect_note_totals(struct app *app, const struct cairn_index_totals *sums)
 	atomic_store(&app->garbage.counted_unix_s, cairn_clock_unix_s());
 }
 
-/* A collection that was refused, because of another one or a backup, does not count. A stopped one does not count for
- * the schedule. The remaining garbage is counted anew. */
+/* Notes the outcome of a collection. A collection that was refused, because of another one or a backup, is not noted. A
+ * stopped collection does not count for the schedule. The remaining garbage is counted again. */
 static void collect_note(struct app *app, enum cairn_status status, bool stopped, const struct cairn_gc_report *gc)
 {
 	struct app_garbage *g = &app->garbage;
@@ -92,5 +92,17 @@ enum cairn_status collect_run(struct app *app, bool (*stop)(void *ctx), void *st
 	collect_note(app, status, stop(stop_ctx), out);
 	if (status == CAIRN_OK && app->collected)
 		app->collected(app);
+	return status;
+}
+
+enum cairn_status collect_sweep(struct app *app, bool (*stop)(void *ctx), void *stop_ctx, struct cairn_gc_report *out)
+{
+	struct app_garbage *g = &app->garbage;
+	enum cairn_status status = cairn_cas_sweep(app->cas, stop, stop_ctx, out);
+	LOG(status == CAIRN_OK || status == CAIRN_E_BUSY ? LOG_INFO : LOG_WARNING, "mirror_sweep",
+	    LOG_T("status", cairn_status_name(status)), LOG_N("swept", out->n_swept),
+	    LOG_N("bytes_freed", out->bytes_freed), LOG_T("cause", out->diag.rule ? out->diag.text : NULL));
+	atomic_fetch_add(&g->n_swept, out->n_swept);
+	atomic_fetch_add(&g->freed_bytes, out->bytes_freed);
 	return status;
 }

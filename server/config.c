@@ -24,10 +24,10 @@ static const char CONFIG_PRINT[] = "--print-settings", CONFIG_PRINT_FILE[] = "--
 		  CONFIG_LOOK[] = "--check";
 enum { CONFIG_PREFIX_LEN = sizeof(CONFIG_PREFIX) - 1 };
 
-/* Receives complaints while the daemon runs; NULL: they go to standard error. Used by one thread. */
+/* Receives error messages while the daemon runs. NULL: they go to standard error. Used by one thread. */
 static struct cairn_diag *config_diag;
 
-/* Writes one line to standard error, whatever bytes a value has. */
+/* Writes one line to standard error, escaping unprintable bytes of values. */
 static void config_complain(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 static void config_complain(const char *fmt, ...)
 {
@@ -65,8 +65,8 @@ struct config_file {
 	const char *path;
 	FILE *stream;
 	unsigned line;
-	unsigned *lines; /* line number of each setting in the file; 0: not seen yet */
-	bool failed;     /* an error was reported; the rest is skipped */
+	unsigned *lines; /* line number of each setting in the file; 0: not seen so far */
+	bool failed;     /* an error was reported; the rest of the file is skipped */
 };
 
 static bool config_file_refuse(struct config_file *f, const char *why)
@@ -76,7 +76,7 @@ static bool config_file_refuse(struct config_file *f, const char *why)
 	return false;
 }
 
-/* Does inih read the line as it is meant? */
+/* Will inih read the line as its author meant it? */
 static bool config_file_accepts(struct config_file *f, const char *line)
 {
 	if (*line == '[')
@@ -86,8 +86,8 @@ static bool config_file_accepts(struct config_file *f, const char *line)
 	return true;
 }
 
-/* Hands inih one line at a time, so that messages can name the line. Removes leading blanks, since inih takes an
- * indented line for a continuation. Refuses a line that does not fit, since inih would split it. */
+/* Passes one line at a time to inih, so that messages can name the line. Removes leading blanks, because inih takes an
+ * indented line for a continuation. Refuses a line that is too long, because inih would split it. */
 static char *config_file_line(char *out, int room, void *ctx)
 {
 	struct config_file *f = ctx;
@@ -122,7 +122,7 @@ static int config_file_value(void *ctx, const char *section, const char *name, c
 {
 	struct config_file *f = ctx;
 	char why[CONFIG_WHY_BYTES];
-	(void)section; /* config_file_accepts() refuses them */
+	(void)section; /* config_file_accepts() refuses sections */
 	const struct setting *s = setting_find(name, strlen(name));
 	if (!s)
 		return config_file_no_setting(f, name);
@@ -139,12 +139,12 @@ static int config_file_value(void *ctx, const char *section, const char *name, c
 	return 1;
 }
 
-/* May the file be read again? A pipe could have no writer any more, and the reload would wait for one without end. */
+/* Can the file be read again? A pipe may have lost its writer, and the reload would wait for one forever. */
 static bool config_is_readable_again(const char *path, const char *source)
 {
 	struct stat st;
 	if (cairn_sys_stat(path, &st) != 0 || S_ISREG(st.st_mode))
-		return true; /* opening the file says what is wrong */
+		return true; /* the attempt to open the file will report the reason */
 	config_complain("%s: %s is not a file, so it is read at the start alone", source, path);
 	return false;
 }
@@ -174,21 +174,21 @@ static bool config_read_file(struct config *config, const char *path, const char
 		config_complain("%s: cannot read %s: it is not a readable file", source, path);
 		return false;
 	}
-	if (bad != 0) /* a name without a value, "= x"; or no memory */
+	if (bad != 0) /* a value without a name, "= x"; or no memory */
 		config_complain("%s:%d: expected \"name = value\"", path, bad);
 	return bad == 0;
 }
 
 /* --- the environment ---------------------------------------------------------------------------------------------- */
 
-/* Variables that the command cairn reads. */
+/* Is this a variable of the command cairn? */
 static bool config_is_foreign(const char *name, size_t len)
 {
 	return (len == 5 && memcmp(name, "TOKEN", 5) == 0) || (len == 6 && memcmp(name, "SERVER", 6) == 0) ||
 	       (len == 6 && memcmp(name, "CONFIG", 6) == 0);
 }
 
-/* Unknown variables are no errors: orchestrators set some with this prefix for a service named cairn. */
+/* Warns of an unknown variable. It is no error: orchestrators set variables with this prefix for a service cairn. */
 static void config_warn_unknown(const char *variable, size_t len)
 {
 	char name[128];
@@ -201,7 +201,7 @@ static bool config_read_variable(struct config *config, const char *variable)
 {
 	const char *value = strchr(variable, '=');
 	char name[SETTING_NAME_BYTES], why[CONFIG_WHY_BYTES];
-	if (!value || value[1] == 0) /* empty counts as not set: composed environments often have such */
+	if (!value || value[1] == 0) /* an empty value counts as not set: compose files often set empty variables */
 		return true;
 	size_t whole = (size_t)(value++ - variable), len = whole - CONFIG_PREFIX_LEN;
 	const char *upper = variable + CONFIG_PREFIX_LEN;
@@ -235,9 +235,9 @@ static bool config_read_environment(struct config *config)
 
 /* A parsed option. */
 struct config_option {
-	char name[SETTING_NAME_BYTES]; /* as in the file */
+	char name[SETTING_NAME_BYTES]; /* in the form of the file */
 	const struct setting *setting; /* NULL: no setting has this name */
-	const char *value;             /* NULL: the flag alone, or --config without one */
+	const char *value;             /* NULL: a flag without a value, or --config without its value */
 };
 
 static void config_no_option(const char *arg, const char *name, size_t len)
@@ -250,7 +250,8 @@ static void config_no_option(const char *arg, const char *name, size_t len)
 			option, near ? "?)" : "");
 }
 
-/* Parses --name value, --name=value, --flag, --no-flag. @return false: error reported. *i: the last argument used */
+/* Parses --name value, --name=value, --flag, --no-flag. Advances *i to the last argument used. @return false: an error
+ * was reported */
 static bool config_take_option(struct config_option *out, int *i, int argc, char **argv)
 {
 	const char *arg = argv[*i];
@@ -283,7 +284,7 @@ static bool config_take_option(struct config_option *out, int *i, int argc, char
 	return out->value != NULL;
 }
 
-/* Applies all options but --config. If path is given, reads only --config. */
+/* Applies all options except --config. If path is given, reads only --config. */
 static bool config_read_options(struct config *config, const char **path, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
@@ -305,7 +306,7 @@ static bool config_read_options(struct config *config, const char **path, int ar
 	return true;
 }
 
-/* @return CONFIG_EXIT_OK: all of it was written */
+/* Writes a text to standard output. @return CONFIG_EXIT_OK: all of it was written */
 static enum config_result config_say(const struct cairn_buf *text)
 {
 	if (text->status == CAIRN_OK && fwrite(text->bytes, 1, text->len, stdout) == text->len && fflush(stdout) == 0)
@@ -314,7 +315,7 @@ static enum config_result config_say(const struct cairn_buf *text)
 	return CONFIG_EXIT_FAILED;
 }
 
-/* Answers --help and the like. @return CONFIG_RUN: none of these was given */
+/* Answers --help and the other options that only print. @return CONFIG_RUN: none of these was given */
 static enum config_result config_answer(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
@@ -323,7 +324,7 @@ static enum config_result config_answer(int argc, char **argv)
 			settings_help(&text);
 		else if (strcmp(argv[i], "--version") == 0)
 			cairn_buf_printf(&text, "cairnd %s\nlibmicrohttpd %s; tried with %s\n", CAIRN_VERSION,
-					 http_library_version(), HTTP_LIBRARY_KNOWN);
+					 http_library_version(), HTTP_LIBRARY_TESTED);
 		else if (strcmp(argv[i], "--print-settings-table") == 0)
 			settings_table(&text);
 		else
@@ -332,8 +333,6 @@ static enum config_result config_answer(int argc, char **argv)
 	}
 	return CONFIG_RUN;
 }
-
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static bool config_check_cors(const char *origins)
 {
@@ -356,7 +355,7 @@ static bool config_check_proxies(const char *list)
 	return false;
 }
 
-/* A name that tokens can carry in a claim. */
+/* Checks a name that tokens carry in a claim. */
 static bool config_check_claim(const char *setting, const char *name)
 {
 	size_t len = name ? strlen(name) : 0;
@@ -366,7 +365,7 @@ static bool config_check_claim(const char *setting, const char *name)
 	return false;
 }
 
-/* A password in the URL never gets into a message, nor into the log of changed settings. */
+/* Checks the URL of the index. A password in it would get into messages and the log of changed settings. */
 static bool config_check_index(const struct config *config)
 {
 	struct cairn_index_reach reach;
@@ -374,7 +373,7 @@ static bool config_check_index(const struct config *config)
 	if (!config->index)
 		return true;
 	if (strncmp(config->index, "postgres://", 11) != 0 && strncmp(config->index, "postgresql://", 13) != 0)
-		config_complain("index is not the URL of one; use postgres://USER@HOST/DATABASE?schema=NAME");
+		config_complain("index is not a URL of PostgreSQL; use postgres://USER@HOST/DATABASE?schema=NAME");
 	else if (cairn_data_dir_index_reach(config->index, &reach, &diag) != CAIRN_OK)
 		config_complain("index: %s", diag.text[0] ? diag.text : "there is not enough memory");
 	else
@@ -388,6 +387,10 @@ struct cairn_mirror_options config_mirror_options(const struct config *config)
 					     .ca = config->mirror_ca,
 					     .proxy = config->mirror_proxy,
 					     .hosts = config->mirror_hosts,
+					     .pin = config->mirror_pin,
+					     .is_offline = config->mirror_offline,
+					     .refresh_s = config->mirror_refresh_s,
+					     .rate_max = config->mirror_rate_max,
 					     .rules = config->mirror_rules,
 					     .data_dir = config->data_dir,
 					     .spool_bytes_max = config->mirror_spool_max};
@@ -398,6 +401,8 @@ static const char *config_mirror_setting(const char *rule)
 {
 	if (strcmp(rule, "mirror.proxy") == 0)
 		return "mirror_proxy";
+	if (strcmp(rule, "mirror.pin") == 0)
+		return "mirror_pin";
 	return strcmp(rule, "mirror.hosts") == 0 ? "mirror_hosts" : "mirror";
 }
 
@@ -407,11 +412,11 @@ static bool config_check_mirror(const struct config *config)
 	struct cairn_diag diag = {0};
 	uint16_t port;
 	if (!config->mirror) {
-		bool alone = config->mirror_ca || config->mirror_hosts || config->mirror_proxy || config->mirror_rules;
+		bool alone = config->mirror_ca || config->mirror_hosts || config->mirror_offline ||
+			     config->mirror_pin || config->mirror_proxy || config->mirror_rules;
 		if (alone)
-			config_complain(
-				"mirror_ca, mirror_hosts, mirror_proxy and mirror_rules go with mirror; give it, "
-				"too, or leave them out");
+			config_complain("mirror_ca, mirror_hosts, mirror_offline, mirror_pin, mirror_proxy and "
+					"mirror_rules go with mirror; give it, too, or leave them out");
 		return !alone;
 	}
 	if (!config->hub)
@@ -423,7 +428,7 @@ static bool config_check_mirror(const struct config *config)
 	return false;
 }
 
-/* Checks that settings fit each other. */
+/* Checks that the settings fit each other. */
 static bool config_check(struct config *config)
 {
 	if (config->spool_bytes_max < config->shard_bytes_max || config->spool_bytes_max < config->xorb_bytes_max) {
@@ -444,7 +449,7 @@ static bool config_check(struct config *config)
 		return false;
 	}
 	if (config->hub_user_header && !config->hub_trusted_proxies) {
-		config_complain("hub_user_header is believed from hub_trusted_proxies; give these, too");
+		config_complain("hub_user_header is believed only from hub_trusted_proxies; give these, too");
 		return false;
 	}
 	if (!config_check_proxies(config->hub_trusted_proxies))
@@ -452,8 +457,8 @@ static bool config_check(struct config *config)
 	if (!config_check_index(config) || !config_check_mirror(config))
 		return false;
 	if (config->fetch_from_store && (config->prove_reads || strncmp(config->store, "s3:", 3) != 0)) {
-		config_complain("fetch_from_store takes a store of S3, and prove_reads = no: this daemon does not see "
-				"what is fetched there; fsck reads it");
+		config_complain("fetch_from_store needs an S3 store and prove_reads = no, because this daemon cannot "
+				"verify what clients fetch there");
 		return false;
 	}
 	if (!config->public_url)

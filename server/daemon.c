@@ -15,6 +15,7 @@
 #include "server/http/rate.h"
 #include "server/hub/hub_routes.h"
 #include "server/log/log.h"
+#include "server/mirror_log.h"
 #include "server/page/page.h"
 #include "server/page/page_routes.h"
 #include "server/route/routes.h"
@@ -28,11 +29,12 @@
 #include <unistd.h>
 
 /* Searched in this order: the most frequent routes come first, the hub's own last. ROUTES_INFO has
- * /api/{type}/{namespace}/{name}, which also matches /api/users/{name}/overview, so it comes later. */
+ * /api/{type}/{namespace}/{name}, which also matches /api/users/{name}/overview, so ROUTES_INFO comes later. */
 #define DAEMON_CAS_ROUTES                                                                                              \
 	ROUTES_CHUNKS, ROUTES_FETCH, ROUTES_SHARDS, ROUTES_XORBS, ROUTES_RECONSTRUCTIONS, ROUTES_HEALTH, ROUTES_FILES, \
 		ROUTES_HASH, ROUTES_TELEMETRY, ROUTES_ADMIN, ROUTES_PACKS, ROUTES_KEYS, ROUTES_SCRUB,                  \
-		ROUTES_FILE_CHUNKS, ROUTES_CLAIMS, ROUTES_QUOTA, ROUTES_JOBS, ROUTES_MIRROR
+		ROUTES_FILE_CHUNKS, ROUTES_CLAIMS, ROUTES_QUOTA, ROUTES_JOBS, ROUTES_MIRROR, ROUTES_MIRRORED,          \
+		ROUTES_MIRROR_LIST, ROUTES_MIRROR_ADD, ROUTES_MIRROR_PRUNE
 #define DAEMON_PAGE_ROUTES                                                                                             \
 	ROUTES_PAGE_ASSETS, ROUTES_PAGE_HOME, ROUTES_PAGE_LOGIN, ROUTES_PAGE_DEVICE, ROUTES_PAGE_NEW,                  \
 		ROUTES_PAGE_KEYS, ROUTES_PAGE_BUCKET, ROUTES_PAGE_ACCESS, ROUTES_PAGE_SETTINGS, ROUTES_PAGE_STORAGE,   \
@@ -73,18 +75,16 @@ enum {
 	DAEMON_ROUTES_MAX = 256,
 	DAEMON_TELEMETRY_PER_S = 1,
 	DAEMON_TELEMETRY_BURST_S = 60,
-	DAEMON_DEVICE_LOOKS = 30, /* at codes, at once */
-	DAEMON_WORKERS_MAX = 256, /* as the setting says */
+	DAEMON_DEVICE_LOOKS = 30, /* lookups of device codes that one account may make at once */
+	DAEMON_WORKERS_MAX = 256, /* the largest value of the setting workers */
 	DAEMON_REPLIES_MS = 1000,
-	DAEMON_STOP_S = 15,            /* for the rest of a stop, after requests and writes */
+	DAEMON_STOP_S = 15,            /* seconds for the rest of a stop, after requests and writes have ended */
 	DAEMON_QUICK_WORKERS = 2,      /* further threads for work that a person waits for */
-	DAEMON_STAND_INS = 16,         /* replace threads that wait for the index's writer */
-	DAEMON_DISK_WORKERS = 32,      /* the more wait at once, the fewer disk flushes each needs */
+	DAEMON_STAND_INS = 16,         /* further threads, which replace threads that wait for the index's writer */
+	DAEMON_DISK_WORKERS = 32,      /* the more threads wait at once, the fewer disk flushes each of them needs */
 	DAEMON_LONG_WORKERS = 4,       /* a packing, a collection, a check of the index, and the figures of usage */
 	DAEMON_LONG_QUICK_WORKERS = 2, /* further threads for /ready; one sender gets all threads but one */
 };
-
-/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 /* Logs notices of the library, since lib/ never prints. */
 static void daemon_noticed(void *ctx, const struct cairn_cas_notice *notice)
@@ -161,7 +161,7 @@ static enum cairn_status daemon_open_data_dir(struct app *app, struct cairn_diag
 	return cairn_data_dir_open(&app->data_dir, &options, diag);
 }
 
-/* Warns of a frozen index. It can be read, and /ready is 200, so nobody would notice until an upload is refused. */
+/* Warns of a frozen index. Reads work and /ready is 200, so nobody would notice until an upload is refused. */
 static void daemon_log_frozen(const struct app *app)
 {
 	const char *state, *why = cairn_move_frozen(app->config.data_dir, &state);
@@ -169,7 +169,7 @@ static void daemon_log_frozen(const struct app *app)
 		LOG(LOG_WARNING, "index_frozen", LOG_T("state", state), LOG_T("message", why));
 }
 
-/* The order of our own checkpoints avoids the bug (lib/index/README.md). */
+/* Logs whether this version of SQLite has the checkpoint bug. Our checkpoints avoid it (lib/index/README.md). */
 static void daemon_log_sqlite(const struct app *app)
 {
 	struct cairn_cas_stats stats;
@@ -221,7 +221,8 @@ static struct metrics *daemon_metrics(void)
 	return metrics_new(names);
 }
 
-/* Needs two descriptors per connection (its socket, its spool or object), those of the store, and some for the rest. */
+/* Raises the limit of open files. Each connection needs two descriptors (its socket, and its spool or object); the
+ * store and the rest need some. */
 static void daemon_raise_files_max(uint64_t connections)
 {
 	struct rlimit limit;
@@ -253,12 +254,21 @@ void daemon_set_live(struct app *app, const struct config *config)
 	atomic_store(&live->telemetry_age_s, config->telemetry_age_s);
 }
 
+static void daemon_find_gate(void *ctx, const struct cairn_index_repo *repo, struct cairn_hub_gate *out)
+{
+	cairn_mirror_gate(ctx, repo, out);
+}
+
 static enum cairn_status daemon_open_mirror(struct app *app, struct cairn_diag *diag)
 {
 	struct cairn_mirror_options options = config_mirror_options(&app->config);
 	options.hub = &app->hub;
 	options.workers = app->workers;
-	return options.upstream ? cairn_mirror_open(&app->mirror, &options, diag) : CAIRN_OK;
+	options.tell = mirror_log_event;
+	enum cairn_status status = options.upstream ? cairn_mirror_open(&app->mirror, &options, diag) : CAIRN_OK;
+	if (app->mirror)
+		app->hub.gates = (struct cairn_hub_gates){daemon_find_gate, app->mirror};
+	return status;
 }
 
 static enum cairn_status daemon_open_rates(struct app *app)
@@ -266,7 +276,7 @@ static enum cairn_status daemon_open_rates(struct app *app)
 	enum cairn_status status = rate_new(&app->telemetry_rate, DAEMON_TELEMETRY_PER_S, DAEMON_TELEMETRY_BURST_S);
 	if (status == CAIRN_OK)
 		status = rate_new(&app->device_polls, 1, 1);
-	return status == CAIRN_OK ? rate_new(&app->device_looks, 1, DAEMON_DEVICE_LOOKS) : status;
+	return status == CAIRN_OK ? rate_new(&app->device_lookups, 1, DAEMON_DEVICE_LOOKS) : status;
 }
 
 enum cairn_status daemon_open(struct app *app, struct cairn_diag *diag)
@@ -334,7 +344,7 @@ void daemon_close(struct app *app)
 {
 	housekeeping_stop(app->housekeeping);
 	prover_stop(app->prover);
-	cairn_workers_free(app->workers); /* before disk_workers, to which these hand over */
+	cairn_workers_free(app->workers); /* before disk_workers, because these workers hand work over to them */
 	cairn_workers_free(app->disk_workers);
 	cairn_workers_free(app->long_workers);
 	cairn_workers_ask_fini(&app->pulse);
@@ -345,7 +355,7 @@ void daemon_close(struct app *app)
 	api_keys_free(app->api_keys);
 	rate_free(app->telemetry_rate);
 	rate_free(app->device_polls);
-	rate_free(app->device_looks);
+	rate_free(app->device_lookups);
 	hub_usage_free(app->usage);
 	metrics_free(app->metrics);
 	recent_fini(&app->recent);
@@ -418,7 +428,7 @@ static void daemon_ended(void *ctx, const struct http_request *req, const struct
 	    LOG_T("user_agent", s->user_agent));
 }
 
-/* Logs it once: only a restart clears it. */
+/* Logs a failed checkpoint once: only a restart clears the state. */
 static void daemon_log_checkpoint(struct app *app, const struct cairn_diag *failure)
 {
 	if (app->logged_checkpoint || !failure->rule)
@@ -427,7 +437,7 @@ static void daemon_log_checkpoint(struct app *app, const struct cairn_diag *fail
 	LOG(LOG_ERROR, "index_checkpoint_failed", LOG_T("rule", failure->rule), LOG_T("cause", failure->text));
 }
 
-/* Logs each change of the state. */
+/* Logs each change of whether the index can be written. */
 static void daemon_log_writes(struct app *app, const struct cairn_diag *failure)
 {
 	if (failure->rule && !app->logged_writes)
@@ -437,7 +447,7 @@ static void daemon_log_writes(struct app *app, const struct cairn_diag *failure)
 	app->logged_writes = failure->rule != NULL;
 }
 
-/* Logs each change of the holder. */
+/* Logs each change of the reader that holds the index's log. */
 static void daemon_log_held(struct app *app, const struct cairn_index_log *log)
 {
 	bool held = log->holder[0] != '\0';
@@ -470,7 +480,7 @@ static const char *daemon_silent(void *ctx, unsigned timeout_ms)
 	return cairn_workers_answer(app->workers, &app->pulse, timeout_ms) ? NULL : "workers";
 }
 
-/* Without a thread to feed it, the watchdog would end the process, so a failure is logged. */
+/* Starts the thread that feeds systemd's watchdog. Without it the watchdog would end the process, so log a failure. */
 static void daemon_watch(struct app *app)
 {
 	const struct watchdog_options options = {
@@ -480,7 +490,7 @@ static void daemon_watch(struct app *app)
 		    LOG_T("message", "there is no thread to feed the watchdog"));
 }
 
-/* Makes HOST:PORT, or HOST:PATH of a socket. The address alone may be the same on every machine. */
+/* Writes this daemon's name: HOST:PORT, or HOST:PATH of a socket. The address alone could be the same everywhere. */
 static void daemon_introduce(struct app *app, const struct listen_address *bound)
 {
 	char host[HOST_NAME_MAX + 1] = "", who[CAIRN_INDEX_WHO_BYTES], text[LISTEN_TEXT_BYTES];
@@ -545,20 +555,20 @@ bool daemon_stop(struct app *app)
 	prover_end(app->prover);
 	watchdog_stop(app->watchdog);
 	app->watchdog = NULL;
-	/* Requests, then writes, may each take as long as "drain" says. */
+	/* Requests may take as long as the setting drain says, and then writes may take as long again. */
 	service_stopping(2 * drain_s + DAEMON_STOP_S);
-	http_server_drain(app->http, (unsigned)drain_s * 1000); /* afterwards no request begins to wait */
+	http_server_drain(app->http, (unsigned)drain_s * 1000); /* afterwards no further request begins to wait */
 	atomic_store(&app->drained, true);
-	housekeeping_stop(app->housekeeping); /* it writes to the index, too */
+	housekeeping_stop(app->housekeeping); /* before the index is closed, because housekeeping writes to it */
 	app->housekeeping = NULL;
 	prover_stop(app->prover);
 	app->prover = NULL;
 	cairn_mirror_stop(app->mirror);     /* resumes all requests that wait for the upstream */
 	cairn_cas_finish_screens(app->cas); /* each screen resumes its request, or hands it to the workers below */
-	cairn_workers_close(app->workers);  /* all work resumes its request, or hands it to the workers below */
+	cairn_workers_close(app->workers); /* each finished job resumes its request, or hands it to the workers below */
 	cairn_workers_close(app->disk_workers);
 	cairn_workers_close(app->long_workers);
-	if (!cairn_cas_finish_writes(app->cas, (int64_t)drain_s * 1000)) /* every write resumes its request */
+	if (!cairn_cas_finish_writes(app->cas, (int64_t)drain_s * 1000)) /* each finished write resumes its request */
 		return false;
 	if (!http_server_stop(app->http, DAEMON_REPLIES_MS))
 		return false;

@@ -65,7 +65,7 @@ enum cairn_status growth_take(struct growth *g, const char *data_dir, int64_t da
 	pthread_mutex_lock(&g->lock);
 	growth_shift(g, day, bytes);
 	pthread_mutex_unlock(&g->lock);
-	growth_fields(&fields, g); /* nobody else changes it */
+	growth_fields(&fields, g); /* without the lock: no other thread changes g */
 	return cairn_note_write(data_dir, GROWTH_NOTE, fields.all, GROWTH_FIELDS);
 }
 

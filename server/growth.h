@@ -10,17 +10,17 @@
 
 enum { GROWTH_DAYS = 30 };
 
-/** Bytes of stored xorbs when the daemon was first seen on each of the last days (UTC). */
+/** How many bytes of xorbs were stored when the daemon was first seen on each of the last days (UTC). */
 struct growth {
-	pthread_mutex_t lock;       /* guards the rest */
+	pthread_mutex_t lock;       /* guards the other members */
 	int64_t newest_day;         /* days since 1970; 0: no day is known */
-	int64_t bytes[GROWTH_DAYS]; /* the newest first; -1: the daemon did not run */
+	int64_t bytes[GROWTH_DAYS]; /* of each day, the newest first; -1: the daemon did not run */
 };
 
-/** Loads the kept days, or starts without any. The caller destroys the lock. */
+/** Loads the days of the note, or starts without any. The caller destroys g->lock in the end. */
 void growth_open(struct growth *g, const char *data_dir);
 
-/** Is a day newer than all kept ones? Any thread. */
+/** Is a day newer than all days in g? Any thread. */
 bool growth_misses(struct growth *g, int64_t day);
 
 /** Keeps the bytes of a day, unless that day or a newer one is known: a clock set back changes nothing. Not for two

@@ -13,30 +13,32 @@
 #include "server/app.h"
 #include "server/collect.h"
 #include "server/log/log.h"
+#include "server/mirror_room.h"
 #include "server/scrub.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 enum {
-	HOUSEKEEPING_EVERY_US = 1000 * 1000, /* it checks the clock this often, since tests and people move the clock */
-	HOUSEKEEPING_LOOK_MS = 900,          /* also while it scrubs */
-	HOUSEKEEPING_AGAIN_MS = 10 * 60 * 1000, /* retry of a collection that was held off */
+	HOUSEKEEPING_EVERY_US = 1000 * 1000,    /* how often it checks the clock, which tests and people move */
+	HOUSEKEEPING_LOOK_MS = 900,             /* how often it searches for other work, even while it scrubs */
+	HOUSEKEEPING_AGAIN_MS = 10 * 60 * 1000, /* when it retries a collection that was held off */
 	HOUSEKEEPING_DAY_S = 86400,
 	HOUSEKEEPING_KEYS_KEPT_S = CAIRN_KEY_KEPT_DAYS * HOUSEKEEPING_DAY_S,
 	HOUSEKEEPING_TRIM_MS = 3600 * 1000,
 	HOUSEKEEPING_CARDS_MS = HOUSEKEEPING_DAY_S * 1000,
-	HOUSEKEEPING_USAGE_MS = 10 * 1000, /* retry after another daemon computed the figures */
-	HOUSEKEEPING_SILENT_S = 3,         /* a backup writes its note more often */
+	HOUSEKEEPING_USAGE_MS = 10 * 1000, /* when it retries after another daemon computed the figures */
+	HOUSEKEEPING_SILENT_S = 3,         /* a running backup writes its note more often than this */
 };
 
 struct housekeeping {
 	struct app *app;
 	pthread_t thread;
-	/* the thread's, on the monotonic clock: the earliest next time */
+	/* the earliest next time of each job, on the monotonic clock; only for this thread */
 	int64_t look_ms, collect_ms, trim_ms, usage_ms, cards_ms;
-	uint64_t salt;    /* spreads the daily jobs of several servers over the window (schedule.h) */
-	bool logged_lost; /* it has logged that the search for lost files failed */
+	uint64_t salt; /* spreads the daily jobs of several servers over the time window (schedule.h) */
+	struct mirror_room mirror;
+	bool logged_lost; /* housekeeping has logged that the search for lost files failed */
 };
 
 static bool housekeeping_stops(void *ctx)
@@ -91,8 +93,8 @@ static void housekeeping_trim(struct housekeeping *h)
 	housekeeping_trim_keys(h);
 }
 
-/* Keeps the cards that no commit has kept: those of an index from before there were any, and those of commits after
- * which a daemon ended at once. A failure is made up for the next day, or by the next commit. */
+/* Keeps the cards that no commit has kept. Some are of an index older than cards, others of commits after which a
+ * daemon ended at once. A failed card is retried on the next day, or by the next commit. */
 static void housekeeping_keep_cards(struct housekeeping *h)
 {
 	if (!h->app->config.hub || cairn_clock_mono_ms() < h->cards_ms)
@@ -104,7 +106,7 @@ static void housekeeping_keep_cards(struct housekeeping *h)
 		    LOG_T("message", "lists may not find some repositories by their README.md until tomorrow"));
 }
 
-/* Reads the notes of the command cairn backup, which runs beside the daemon. */
+/* Reads the notes of the command cairn backup, which runs in another process. */
 static void housekeeping_hear_of_backups(struct app *app)
 {
 	struct app_backup *b = &app->backup;
@@ -119,17 +121,17 @@ static void housekeeping_hear_of_backups(struct app *app)
 	atomic_store(&b->ran_unix_s, ran);
 }
 
-/* A backup without news may be slow, or was killed and then no longer holds off collections. This is tested once per
- * backup, since the test itself holds off a collection for a moment. */
+/* Does a backup without news still run? It may be slow, or it was killed and no longer holds off collections. This is
+ * tested once per backup, because the test itself holds off a collection for a moment. */
 static bool housekeeping_backup_lives(const struct housekeeping *h, int64_t seen_unix_s)
 {
 	const struct app_backup *b = &h->app->backup;
 	if (seen_unix_s <= atomic_load(&b->ran_unix_s))
-		return false; /* it has ended */
+		return false; /* the backup has ended */
 	if (cairn_clock_unix_s() - seen_unix_s < HOUSEKEEPING_SILENT_S)
 		return true;
 	if (seen_unix_s == atomic_load(&b->seen_unix_s) && !atomic_load(&b->running))
-		return false; /* known to be dead, without news since */
+		return false; /* the backup was found dead, and has written no note since then */
 	return cairn_hold_is_held(h->app->config.data_dir);
 }
 
@@ -169,7 +171,7 @@ static void housekeeping_renew_usage(struct housekeeping *h)
 	h->app->collected(h->app);
 }
 
-/* After a failure the next search tries again. A series of failures is logged once. */
+/* Searches for lost files. After a failure the next search tries again. A series of failures is logged once. */
 static void housekeeping_search_losses(struct housekeeping *h)
 {
 	enum cairn_status status = cairn_losses_search(h->app->cas, housekeeping_stops, h);
@@ -181,7 +183,7 @@ static void housekeeping_search_losses(struct housekeeping *h)
 	h->logged_lost = sum.has_failed;
 }
 
-static void housekeeping_look(struct housekeeping *h)
+static void housekeeping_do_due(struct housekeeping *h)
 {
 	if (cairn_clock_mono_ms() < h->look_ms)
 		return;
@@ -189,7 +191,8 @@ static void housekeeping_look(struct housekeeping *h)
 	housekeeping_hear_of_backups(h->app);
 	housekeeping_hear_of_a_running_backup(h);
 	collect_hear_of_others(h->app);
-	housekeeping_search_losses(h); /* before the collection, which may take minutes */
+	housekeeping_search_losses(h); /* before the collection, because that may take minutes */
+	mirror_room_keep(&h->mirror, h->app, housekeeping_stops, h);
 	housekeeping_collect(h);
 	housekeeping_trim(h);
 	housekeeping_renew_usage(h);
@@ -199,15 +202,13 @@ static void housekeeping_look(struct housekeeping *h)
 	h->look_ms = cairn_clock_mono_ms() + HOUSEKEEPING_LOOK_MS;
 }
 
-/* --- the thread --------------------------------------------------------------------------------------------------- */
-
 static void *housekeeping_loop(void *arg)
 {
 	struct housekeeping *h = arg;
 	bool more;
 	(void)pthread_setname_np(pthread_self(), "housekeeping");
 	do {
-		housekeeping_look(h);
+		housekeeping_do_due(h);
 		more = scrub_turn(h->app);
 	} while (rest_for(&h->app->rest, more ? 0 : HOUSEKEEPING_EVERY_US));
 	scrub_leave(h->app);
@@ -221,8 +222,8 @@ enum cairn_status housekeeping_start(struct housekeeping **out, struct app *app)
 	if (!h)
 		return CAIRN_E_NOMEM;
 	h->app = app;
-	housekeeping_note_growth(app); /* before anything is served, so that a day has the bytes at its start */
-	/* Without randomness all daemons collect at the same moment. */
+	housekeeping_note_growth(app); /* before any request is served, so that each day has the bytes at its start */
+	/* without random bytes, all daemons collect at the same time of day */
 	(void)!cairn_random((uint8_t *)&h->salt, sizeof(h->salt));
 	if (pthread_create(&h->thread, NULL, housekeeping_loop, h) != 0) {
 		free(h);

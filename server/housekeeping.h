@@ -6,14 +6,14 @@
 
 struct app;
 
-/** The thread. */
+/** The thread of housekeeping. */
 struct housekeeping;
 
 /** Starts the thread, which waits on app->rest. Signals must be blocked, and app->cas must stay open until the end.
  * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status housekeeping_start(struct housekeeping **out, struct app *app);
 
-/** Waits until the thread has ended, and frees it. Call rest_end() before. NULL is harmless. */
+/** Waits until the thread has ended, and frees it. Call rest_end() first. NULL is harmless. */
 void housekeeping_stop(struct housekeeping *h);
 
 #endif

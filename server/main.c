@@ -1,4 +1,4 @@
-/* cairnd: settings, signals, and the order of starting and stopping. All else is in the library beside it. */
+/* cairnd: settings, signals, and the order of starting and stopping. All else is in the library of this folder. */
 #include "base/clock.h"
 #include "base/crash_point.h"
 #include "base/fd.h"
@@ -30,7 +30,7 @@ static int main_fail(int exit_code, const struct cairn_diag *diag)
 	return exit_code;
 }
 
-/* Returns a listening socket, from systemd or by the setting; -1: an error was reported, and *exit_code is set. */
+/* Returns a listening socket, from systemd or as the setting says; -1: an error was reported, and *exit_code is set. */
 static int main_listen(const struct config *config, struct listen_address *bound, int *exit_code)
 {
 	struct cairn_diag diag = {0};
@@ -63,7 +63,7 @@ static int main_listen(const struct config *config, struct listen_address *bound
 	return -1;
 }
 
-/* Warns if tokens are not bound to this service: others may sign with the same key for their own. */
+/* Warns if tokens are not bound to this service: other services may sign their tokens with the same key. */
 static void main_warn_unbound(const struct config *c)
 {
 	const char *issuer = c->token_issuer ? NULL : "token_issuer";
@@ -74,8 +74,8 @@ static void main_warn_unbound(const struct config *c)
 				     "they name that service; set these"));
 }
 
-/* Clients remember for three weeks which xorbs they sent, and do not send them again. A xorb that no file needs is gone
- * twice gc_grace after it came. */
+/* Warns if gc_grace is too short. Clients remember for three weeks which xorbs they sent, and do not send them again. A
+ * xorb that no file needs is removed after twice gc_grace. */
 static void main_warn_grace(const struct config *c)
 {
 	enum { CLIENT_CACHE_S = 21 * 24 * 3600 };
@@ -106,23 +106,23 @@ static void main_announce(const struct app *app, const struct listen_address *bo
 	if (app->sandbox.missing[0])
 		LOG(LOG_WARNING, "sandbox", LOG_T("on", app->sandbox.text), LOG_T("missing", app->sandbox.missing),
 		    LOG_T("message", "the kernel lacks parts of the sandbox; the daemon runs with the other parts"));
-	/* A first trial often runs as root on loopback. If others can connect, root is a risk that a setting removes.
-	 */
+	/* A first trial often runs as root on loopback. If other machines can connect, running as root is a risk that a
+	 * setting removes. */
 	if (geteuid() == 0)
 		LOG(listen_is_loopback(bound) ? LOG_INFO : LOG_WARNING, "root",
 		    LOG_T("message", "runs as root; the setting \"user\" names the user to become"));
-	/* Through a proxy on this machine all clients come from loopback, so warn then, too. */
+	/* All clients of a proxy on this machine come from loopback, so warn in this case, too. */
 	if (!app->auth.keys && (!listen_is_loopback(bound) || app->config.public_url))
 		LOG(LOG_WARNING, "no_tokens", LOG_T("message", "everybody who reaches this port may write"));
 	main_warn_unbound(&app->config);
 	main_warn_grace(&app->config);
-	log_flush(); /* so that the warnings come before the line that follows */
+	log_flush(); /* print the warnings before the line that follows */
 	(void)printf("cairnd listening on %s://%s\n", app->tls ? "https" : "http", text);
 	(void)fflush(stdout);
 	main_notify_ready(bound, app->tls != NULL);
 }
 
-/* A socket handed over by systemd keeps its owner. */
+/* Returns the path of a socket that this process has made. A socket passed by systemd keeps its owner. */
 static const char *main_made_socket(const struct listen_address *bound)
 {
 	return bound->mode ? listen_path(bound) : NULL;
@@ -130,8 +130,8 @@ static const char *main_made_socket(const struct listen_address *bound)
 
 enum { MAIN_PORTS = CAIRN_INDEX_REACH_PORTS + 3, MAIN_READABLE = 12 };
 
-/* Finds what the sandbox must allow to reach store, index, keys and upstream on other machines. @param[out] ports of
- * all */
+/* Finds the addresses that the sandbox must allow to reach store, index, keys and upstream on other machines.
+ * @param[out] ports of all these */
 static enum cairn_status main_reach(const struct config *c, struct cairn_index_reach *index,
 				    struct cairn_store_reach *store, uint16_t ports[MAIN_PORTS], size_t *n_ports,
 				    struct cairn_diag *diag)
@@ -141,7 +141,7 @@ static enum cairn_status main_reach(const struct config *c, struct cairn_index_r
 		status = cairn_data_dir_index_reach(c->index, index, diag);
 	const struct cairn_mirror_options mirror = config_mirror_options(c);
 	uint16_t upstream_port = 0;
-	if (status == CAIRN_OK && mirror.upstream)
+	if (status == CAIRN_OK && mirror.upstream && !mirror.is_offline)
 		status = cairn_mirror_port(&mirror, &upstream_port, diag);
 	*n_ports = 0;
 	if (status != CAIRN_OK)
@@ -157,7 +157,7 @@ static enum cairn_status main_reach(const struct config *c, struct cairn_index_r
 	return CAIRN_OK;
 }
 
-/* Drops privileges and enters the sandbox. The data folder must exist before, so that access to it can be kept. */
+/* Drops privileges and enters the sandbox. The data folder must exist, so that access to it can be kept. */
 static enum cairn_status main_confine(struct app *app, const struct listen_address *bound, struct cairn_diag *diag)
 {
 	const struct config *c = &app->config;
@@ -175,7 +175,10 @@ static enum cairn_status main_confine(struct app *app, const struct listen_addre
 	size_t n_ports = 0;
 	if (status == CAIRN_OK)
 		status = main_reach(c, &index, &store, ports, &n_ports, diag);
-	const char *readable[MAIN_READABLE + CAIRN_INDEX_REACH_FILES] = {
+	CLEANUP(cairn_mirror_token_files_fini) struct cairn_mirror_token_files tokens = {.n = 0};
+	if (status == CAIRN_OK)
+		status = cairn_mirror_token_files(c->mirror_rules, &tokens, diag);
+	const char *readable[MAIN_READABLE + CAIRN_INDEX_REACH_FILES + CAIRN_MIRROR_TOKEN_FILES_MAX] = {
 		c->token_key,
 		c->secret_file,
 		c->tls_certificate,
@@ -191,6 +194,8 @@ static enum cairn_status main_confine(struct app *app, const struct listen_addre
 	};
 	for (size_t i = 0; i < index.n_files; i++)
 		readable[MAIN_READABLE + i] = index.files[i];
+	for (size_t i = 0; i < tokens.n; i++)
+		readable[MAIN_READABLE + CAIRN_INDEX_REACH_FILES + i] = tokens.path[i];
 	const struct sandbox_options options = {
 		.mode = c->sandbox,
 		.data_dir = c->data_dir,
@@ -203,7 +208,7 @@ static enum cairn_status main_confine(struct app *app, const struct listen_addre
 	return status == CAIRN_OK ? sandbox_enter(&options, &app->sandbox, diag) : status;
 }
 
-/* The sources of the settings, and the settings read last; if none, those of the start. */
+/* The sources of the settings, and the settings as last read. */
 struct main_settings {
 	int argc;
 	char **argv;
@@ -219,7 +224,7 @@ static void main_reloaded(enum cairn_status status, const struct cairn_diag *dia
 		    LOG_T("cause", diag->text), LOG_T("message", "what was read before stays in use"));
 }
 
-/* Reloads the settings by the arguments of the process. now: the settings in use, which are replaced. */
+/* Reloads the settings from their sources. Replaces settings->now, the settings in use, if they are valid. */
 static enum cairn_status main_reload_settings(struct app *app, struct main_settings *settings, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf changed = cairn_buf_init(CONFIG_TEXT_BYTES_MAX);
@@ -232,7 +237,7 @@ static enum cairn_status main_reload_settings(struct app *app, struct main_setti
 	settings_changed(&restart, &app->config, &now, false);
 	cairn_buf_add(&changed, "", 1);
 	cairn_buf_add(&restart, "", 1);
-	bool quieter = now.log_level < LOG_INFO; /* log before the change, or the line would be lost */
+	bool quieter = now.log_level < LOG_INFO; /* before the log gets quieter, or this line would be lost */
 	if (!quieter)
 		daemon_set_live(app, &now);
 	LOG(LOG_INFO, "reload", LOG_T("what", "settings"), LOG_T("file", now.file),
@@ -245,16 +250,17 @@ static enum cairn_status main_reload_settings(struct app *app, struct main_setti
 	return CAIRN_OK;
 }
 
-/* Each is reloaded independently: a wrong certificate must not keep a token key from being revoked. */
+/* Reloads settings, keys and certificate. Each alone: a wrong certificate must not keep a token key in use. */
 static void main_reload(struct app *app, struct main_settings *settings)
 {
-	struct cairn_diag of_settings = {0}, of_keys = {0}, of_tls = {0}, of_store = {0};
-	enum cairn_status keys = CAIRN_OK, tls = CAIRN_OK, file = CAIRN_OK, store = CAIRN_OK;
-	if (!app->auth.keys && !app->tls && !app->config.file && !app->config.store_credentials)
+	struct cairn_diag of_settings = {0}, of_keys = {0}, of_tls = {0}, of_store = {0}, of_rules = {0};
+	enum cairn_status keys = CAIRN_OK, tls = CAIRN_OK, file = CAIRN_OK, store = CAIRN_OK, rules = CAIRN_OK;
+	if (!app->auth.keys && !app->tls && !app->config.file && !app->config.store_credentials &&
+	    !app->config.mirror_rules)
 		LOG(LOG_INFO, "reload",
 		    LOG_T("message",
-			  "there are no token keys, no certificate, no credentials of a store and no file of "
-			  "settings to read again"));
+			  "there are no token keys, no certificate, no credentials of a store, no rules of a mirror "
+			  "and no file of settings to read again"));
 	if (app->config.file)
 		file = main_reload_settings(app, settings, &of_settings);
 	if (file != CAIRN_OK)
@@ -271,7 +277,11 @@ static void main_reload(struct app *app, struct main_settings *settings)
 		store = cairn_cas_reload(app->cas, &of_store);
 		main_reloaded(store, &of_store, "store_credentials");
 	}
-	bool failed = file != CAIRN_OK || keys != CAIRN_OK || tls != CAIRN_OK || store != CAIRN_OK;
+	if (app->config.mirror_rules) {
+		rules = cairn_mirror_reload(app->mirror, &of_rules);
+		main_reloaded(rules, &of_rules, "mirror_rules");
+	}
+	bool failed = file != CAIRN_OK || keys != CAIRN_OK || tls != CAIRN_OK || store != CAIRN_OK || rules != CAIRN_OK;
 	atomic_store(&app->reload.failed, failed);
 	if (!failed)
 		atomic_store(&app->reload.good_unix_s, cairn_clock_unix_s());
@@ -295,7 +305,7 @@ static void main_let_signals_kill(const sigset_t *signals)
 	(void)pthread_sigmask(SIG_UNBLOCK, signals, NULL);
 }
 
-/* Until SIGTERM or SIGINT. */
+/* Waits until SIGTERM or SIGINT, and reloads on SIGHUP. */
 static void main_wait(struct app *app, struct main_settings *settings, const struct listen_address *bound,
 		      const sigset_t *signals)
 {
@@ -363,8 +373,8 @@ static int main_run(struct app *app, struct main_settings *settings, int listen_
 	return exit_code;
 }
 
-/* glibc raises this threshold to the largest block ever freed, and keeps smaller blocks: each worker would keep the
- * tables of the largest shard it verified. (Does nothing with other C libraries.) */
+/* Makes glibc give freed memory back. glibc raises this threshold to the largest block ever freed, and keeps smaller
+ * blocks: each worker would keep the tables of the largest shard it verified. (Does nothing with other C libraries.) */
 static void main_give_memory_back(void)
 {
 #ifdef M_MMAP_THRESHOLD
@@ -372,7 +382,7 @@ static void main_give_memory_back(void)
 #endif
 }
 
-/* @return false: the clock's file is not usable; an error was reported */
+/* Sets the clock that a test controls. @return false: its file is not usable; an error was reported */
 static bool main_set_clock(const struct config *config)
 {
 	if (!config->test_clock || cairn_clock_use_file(config->test_clock) == CAIRN_OK)
@@ -381,7 +391,7 @@ static bool main_set_clock(const struct config *config)
 	return false;
 }
 
-/* Ends a process that does not serve. */
+/* Ends a process that does not serve: checks the settings, if told to, and frees them. @return the exit code */
 static int main_leave(struct config *config, enum config_result loaded)
 {
 	static const int EXITS[] = {
@@ -406,7 +416,7 @@ int main(int argc, char **argv)
 	struct listen_address bound;
 	int exit_code = EXIT_CANNOT_START;
 	if (!cairn_fd_keep_standard())
-		return EXIT_CANNOT_START; /* a message might have nowhere to go */
+		return EXIT_CANNOT_START; /* without standard descriptors, a message might have nowhere to go */
 	main_give_memory_back();
 	enum config_result loaded = config_load(&app.config, argc, argv);
 	if (loaded != CONFIG_RUN)

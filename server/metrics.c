@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Statuses counted one by one; others count as "other". 0: the client left before the reply. */
+/* Statuses with counters of their own; the rest count as "other". 0: the client left before the reply. */
 static const unsigned METRICS_CODES[] = {0,   200, 201, 202, 204, 206, 207, 304, 400, 401, 403,
 					 404, 405, 408, 409, 410, 411, 412, 413, 414, 415, 416,
 					 417, 429, 431, 500, 501, 502, 503, 504, 505, 507};
@@ -17,7 +17,7 @@ enum {
 	METRICS_CODE_OTHER = METRICS_N_CODES,
 };
 
-/* Upper bounds of the buckets of a duration, as they are printed; the last bucket has none. */
+/* Upper bounds of the buckets of a duration, as printed; the last bucket has none. */
 static const struct metrics_bound {
 	uint64_t us;
 	const char *text;
@@ -29,9 +29,9 @@ static const struct metrics_bound {
 enum { METRICS_N_BOUNDS = sizeof(METRICS_BOUNDS) / sizeof(METRICS_BOUNDS[0]) };
 _Static_assert(METRICS_BUCKETS == METRICS_N_BOUNDS + 1, "a bucket for each bound, and one behind them");
 
-/* Counters of some of the threads. Sharded, since threads that add to one counter contend for its cache line. */
+/* Counters of some of the threads. They are sharded: threads that add to one counter contend for its cache line. */
 struct metrics_shard {
-	/* In this order short requests write to two cache lines, not three. */
+	/* in this order, short requests write to two cache lines, not three */
 	_Atomic uint64_t duration_us, request_bytes, reply_bytes;
 	_Atomic uint64_t buckets[METRICS_N_BOUNDS + 1]; /* not cumulative; summed up when written */
 	_Atomic uint64_t codes[METRICS_N_CODES + 1];
@@ -42,7 +42,7 @@ struct metrics_route {
 	struct metrics_shard shards[METRICS_SHARDS];
 };
 
-/* The sums of a route's shards. */
+/* The sums over the shards of a route. */
 struct metrics_counts {
 	uint64_t codes[METRICS_N_CODES + 1];
 	uint64_t buckets[METRICS_N_BOUNDS + 1];
@@ -51,14 +51,14 @@ struct metrics_counts {
 
 struct metrics {
 	size_t n_routes;
-	const char **names; /* owned; each name is borrowed for good. In one array, for a fast search */
-	char apart[64];     /* keeps read-only members off the written cache lines */
+	const char **names; /* owned, in one array for a fast search; each name is borrowed */
+	char apart[64];     /* keeps read-only members off the cache lines that are written */
 	_Atomic uint64_t queued_buckets[METRICS_N_BOUNDS + 1], queued_us;
 	struct metrics_route routes[]; /* the last one is "none" */
 };
 
-/* Several methods of a resource share its name. */
-static bool metrics_knows(const struct metrics *m, const char *route)
+/* Is the route already counted? Several methods of a resource share its name. */
+static bool metrics_has_route(const struct metrics *m, const char *route)
 {
 	for (size_t i = 0; i < m->n_routes; i++)
 		if (strcmp(m->names[i], route) == 0)
@@ -80,7 +80,7 @@ struct metrics *metrics_new(const char *const *routes)
 	}
 	m->names = names;
 	for (size_t i = 0; i < n; i++)
-		if (!metrics_knows(m, routes[i]))
+		if (!metrics_has_route(m, routes[i]))
 			m->names[m->n_routes++] = routes[i];
 	m->names[m->n_routes++] = "none";
 	return m;
@@ -93,7 +93,7 @@ void metrics_free(struct metrics *m)
 	free(m);
 }
 
-/* Names usually are the very pointers given to metrics_new(), so that comparing pointers first is enough. */
+/* Finds a route by its name. Names are usually the very pointers given to metrics_new(), so compares pointers first. */
 static struct metrics_route *metrics_find(struct metrics *m, const char *route)
 {
 	for (size_t i = 0; i < m->n_routes; i++)
@@ -105,7 +105,7 @@ static struct metrics_route *metrics_find(struct metrics *m, const char *route)
 	return &m->routes[m->n_routes - 1];
 }
 
-/* Most requests have no body. */
+/* Adds to a counter, unless n is 0: most requests have no body. */
 static void metrics_add(_Atomic uint64_t *counter, uint64_t n)
 {
 	if (n > 0)
@@ -117,11 +117,11 @@ static uint64_t metrics_get(const _Atomic uint64_t *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-/* Returns the calling thread's shard; shards are assigned in turns. */
+/* Returns the calling thread's shard. Threads get shards in turn. */
 static struct metrics_shard *metrics_own(struct metrics_route *r)
 {
 	static atomic_uint n_threads;
-	static _Thread_local unsigned own; /* from 1 on */
+	static _Thread_local unsigned own; /* the thread's number, from 1 on; 0: none so far */
 	if (own == 0)
 		own = 1 + atomic_fetch_add(&n_threads, 1) % METRICS_SHARDS;
 	return &r->shards[own - 1];
@@ -213,8 +213,6 @@ uint64_t metrics_bound_us(size_t bucket)
 	return bucket < METRICS_N_BOUNDS ? METRICS_BOUNDS[bucket].us : 0;
 }
 
-/* --- text --------------------------------------------------------------------------------------------------------- */
-
 static void metrics_family(struct cairn_buf *out, const char *name, size_t name_len, const char *type, const char *help)
 {
 	cairn_buf_printf(out, "# HELP %.*s %s\n# TYPE %.*s %s\n", (int)name_len, name, help, (int)name_len, name, type);
@@ -241,7 +239,7 @@ static void metrics_write_codes(struct metrics *m, struct cairn_buf *out)
 	}
 }
 
-/* @param label  "" or one, without braces */
+/* Writes a histogram. @param label  one label without braces, or "" */
 static void metrics_write_histogram(struct cairn_buf *out, const char *name, const char *label,
 				    const uint64_t buckets[static METRICS_N_BOUNDS + 1], uint64_t us)
 {
@@ -252,7 +250,7 @@ static void metrics_write_histogram(struct cairn_buf *out, const char *name, con
 		cairn_buf_printf(out, "%s_bucket{%s%sle=\"%s\"} %" PRIu64 "\n", name, label, comma,
 				 b < METRICS_N_BOUNDS ? METRICS_BOUNDS[b].text : "+Inf", n);
 	}
-	/* The count is the last bucket: the two must agree in one scrape. */
+	/* The count repeats the last bucket, because the two must agree in one scrape. */
 	cairn_buf_printf(out, "%s_sum%s%s%s %" PRIu64 ".%06" PRIu64 "\n", name, open, label, close, us / 1000000,
 			 us % 1000000);
 	cairn_buf_printf(out, "%s_count%s%s%s %" PRIu64 "\n", name, open, label, close, n);

@@ -6,11 +6,11 @@
 
 #include <stdint.h>
 
-/** Set of metrics of one server. Any thread; counting takes no lock. */
+/** The metrics of one server. Any thread; counting takes no lock. */
 struct metrics;
 
-/** @param routes  names of the routes, NULL-terminated, repeats allowed, borrowed for good; others count as "none"
- *  @return NULL without memory */
+/** Makes a set of metrics. @param routes  names of the routes, NULL-terminated, repeats allowed, borrowed forever;
+ * other names count as "none" @return NULL without memory */
 struct metrics *metrics_new(const char *const *routes);
 void metrics_free(struct metrics *m);
 
@@ -25,17 +25,17 @@ void metrics_queued(struct metrics *m, uint64_t queued_us);
 struct metrics_sum {
 	const char *route;
 	uint64_t n, failed, slow; /* requests; those with a status of 500 or more; those over a second */
-	uint64_t duration_us;     /* of all */
+	uint64_t duration_us;     /* sum over all these requests */
 };
 
 /** Visits the routes that had requests. */
 void metrics_each(const struct metrics *m, void (*visit)(void *ctx, const struct metrics_sum *sum), void *ctx);
 
-/** All routes together, since the start. */
+/** The counts of all routes together, since the start. */
 enum { METRICS_BUCKETS = 17 };
 struct metrics_total {
-	uint64_t failed;                   /* answered by a status of 500 or more */
-	uint64_t buckets[METRICS_BUCKETS]; /* requests, by how long they took; not summed up */
+	uint64_t failed;                   /* answered with a status of 500 or more */
+	uint64_t buckets[METRICS_BUCKETS]; /* requests by their duration; each bucket counts only its own */
 };
 void metrics_sum_up(const struct metrics *m, struct metrics_total *out);
 
@@ -45,7 +45,7 @@ uint64_t metrics_bound_us(size_t bucket);
 /** A current value that another part keeps, written after the counters. Values of one family must be adjacent. */
 struct metrics_gauge {
 	const char *name; /* "cairn_index_files", or with labels: "cairn_build_info{version=\"1\"}" */
-	const char *type; /* "gauge" or "counter" */
+	const char *type; /* Prometheus type: "gauge" or "counter" */
 	const char *help;
 	double value;
 };

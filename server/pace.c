@@ -29,5 +29,5 @@ void pace_be_idle(bool idle)
 
 void pace_be_last(void)
 {
-	(void)setpriority(PRIO_PROCESS, 0, PACE_NICE); /* only this thread, on Linux */
+	(void)setpriority(PRIO_PROCESS, 0, PACE_NICE); /* on Linux this affects only this thread */
 }

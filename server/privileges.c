@@ -28,7 +28,7 @@ static enum cairn_status privileges_find(const char *user, const char *group, ui
 	return CAIRN_OK;
 }
 
-/* Switches the group first, which takes root. Then tests that root cannot be regained. */
+/* Switches the group first, because that needs root. Then tests that root cannot be regained. */
 static int privileges_become(uid_t uid, gid_t gid, const char *const *owned, size_t n_owned)
 {
 	for (size_t i = 0; i < n_owned; i++)

@@ -13,17 +13,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROCESS_TEXT_BYTES = 1024, PROCESS_STAT_START = 22 }; /* the field starttime of /proc/PID/stat */
+enum { PROCESS_TEXT_BYTES = 1024, PROCESS_STAT_START = 22 }; /* number of the field starttime in /proc/PID/stat */
 
 /* The state of the process; set before any thread starts. */
 static struct {
-	pthread_mutex_t lock; /* guards fds: reading the folder moves its position */
+	pthread_mutex_t lock; /* guards fds, because reading the folder moves its position */
 	int statm;
-	struct cairn_folder fds; /* open: this can be read */
+	struct cairn_folder fds; /* /proc/self/fd, open since before the sandbox */
 	double start_unix_s;
 } process = {.lock = PTHREAD_MUTEX_INITIALIZER, .statm = -1};
 
-/* Seconds since 1970: the kernel counts ticks since it booted. */
+/* Returns when the process started, in seconds since 1970. The kernel counts ticks since it booted. */
 static double process_start(void)
 {
 	char text[PROCESS_TEXT_BYTES];
@@ -35,7 +35,7 @@ static double process_start(void)
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
-	const char *at = strrchr(text, ')'); /* the process name before it may contain any bytes */
+	const char *at = strrchr(text, ')'); /* the name of the process, in the field before, may contain any bytes */
 	for (int field = 2; at && field < PROCESS_STAT_START; field++)
 		at = strchr(at + 1, ' ');
 	if (!at)
@@ -68,7 +68,7 @@ static void process_read_memory(struct process_stats *out)
 	out->resident_bytes = strtoull(rest, NULL, 10) * pages;
 }
 
-/* @return 0: unknown */
+/* Counts the open descriptors. @return 0: unknown */
 static uint64_t process_count_fds(void)
 {
 	enum cairn_status status;

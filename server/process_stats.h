@@ -1,4 +1,4 @@
-/* Reads the kernel's figures of this process for the metrics process_*. Its files in /proc are opened before the
+/* Reads the kernel's figures about this process, for the metrics process_*. The files in /proc are opened before the
  * sandbox, which blocks /proc. */
 #ifndef CAIRN_SERVER_PROCESS_STATS_H
 #define CAIRN_SERVER_PROCESS_STATS_H
@@ -8,7 +8,7 @@
 /** Opens the files. Call before the sandbox. Figures whose file cannot be opened stay unknown. */
 void process_stats_open(void);
 
-/** Plain value; 0: not known. */
+/** The figures. Plain value; 0: unknown. */
 struct process_stats {
 	double start_unix_s, cpu_s;
 	uint64_t resident_bytes, virtual_bytes;

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 
 enum {
-	PROVER_LOOK_US = 1000 * 1000,  /* polling interval while nothing is due */
-	PROVER_AGAIN_US = 5000 * 1000, /* retry after index or store failed, or while another daemon proves */
-	PROVER_COUNT_MS = 60 * 1000,   /* how often the rows are counted while nothing happens */
-	PROVER_COUNT_SHARE = 50,       /* counting takes at most one part in so many of the time */
+	PROVER_LOOK_US = 1000 * 1000,  /* how often to look for work while nothing is due */
+	PROVER_AGAIN_US = 5000 * 1000, /* when to retry after index or store failed, or while another daemon proves */
+	PROVER_COUNT_MS = 60 * 1000,   /* how often rows are counted while nothing changes */
+	PROVER_COUNT_SHARE = 50,       /* counting may take one part in this many of the time */
 };
 
 struct prover {
@@ -25,11 +25,11 @@ struct prover {
 	struct pace pace;
 	struct cairn_proof_parts *parts; /* owned */
 	pthread_t thread;
-	bool holds; /* this daemon holds the lease, so it proves */
+	bool holds; /* this daemon holds the lease, so this daemon proves */
 	struct cairn_index_lease lease;
 	int64_t after_owner;
-	int64_t count_ms; /* on the monotonic clock: the earliest next count */
-	bool changed;     /* since rows were counted */
+	int64_t count_ms; /* the earliest time of the next count, on the monotonic clock */
+	bool changed;     /* something has changed since rows were counted */
 };
 
 static bool prover_go_on(void *ctx, size_t bytes)
@@ -54,7 +54,7 @@ static void prover_log_lie(void *ctx, const struct cairn_index_lie *lie)
 	    LOG_T("sha256", proof));
 }
 
-/* Counts the waiting claims. The count takes longer the more there are, so the figures are slightly old. */
+/* Counts the claims that wait. The more there are, the longer the count takes, so the figures are slightly old. */
 static void prover_count(struct prover *p)
 {
 	struct prover_counts *counts = p->counts;
@@ -72,7 +72,7 @@ static void prover_count(struct prover *p)
 	p->count_ms = now_ms + (wait_ms < PROVER_COUNT_MS ? PROVER_COUNT_MS : wait_ms);
 }
 
-/* Has the rows counted soon after a change, if counting was quick. */
+/* Has the rows counted soon after a change, if the last count was quick. */
 static void prover_count_soon(struct prover *p)
 {
 	int64_t soon_ms = p->count_ms - PROVER_COUNT_MS;
@@ -94,7 +94,7 @@ static void prover_give(struct prover *p)
 	p->holds = false;
 }
 
-/* @return how long to rest before the next turn */
+/* Proves one file, if a claim waits. @return how long to rest before the next turn */
 static int64_t prover_turn(struct prover *p)
 {
 	struct prover_counts *counts = p->counts;

@@ -7,18 +7,18 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/** The thread. */
+/** The thread that proves. */
 struct prover;
 
-/** The outcome. Part of the app. */
+/** Figures about claims and proofs. A member of struct app. */
 struct prover_counts {
 	_Atomic uint64_t n_proved, n_false, n_unread, read_bytes; /* since the start of the daemon */
-	_Atomic int64_t counted_unix_s;                           /* when the next three were; 0: never */
-	_Atomic uint64_t due, due_bytes, lies;                    /* of the index */
+	_Atomic int64_t counted_unix_s;        /* when the next three figures were counted; 0: never */
+	_Atomic uint64_t due, due_bytes, lies; /* figures of the whole index */
 };
 
-/** Starts the thread. Signals must be blocked. @param rate  bytes a second, 0: off; read again and again
- *  @param counts  the outcome. All are borrowed until the end @return CAIRN_OK; CAIRN_E_NOMEM */
+/** Starts the thread. Signals must be blocked. All arguments are borrowed until the end. @param rate  bytes a second,
+ * 0: off; read again and again @param counts  receives the figures @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status prover_start(struct prover **out, struct cairn_cas *cas, const _Atomic uint64_t *rate,
 					      struct prover_counts *counts);
 

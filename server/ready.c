@@ -6,7 +6,7 @@
 
 enum { READY_KEPT_MS = 1000, READY_TOLD_MS = 5 * 60 * 1000 };
 
-/* Returns the known result. If many ask at once, one of them checks. @param check  unknown: the caller must check */
+/* Returns the known result. If many ask at once, only one checks. @param check  unknown: the caller has to check */
 static bool ready_read(struct app_ready *last, bool check, enum cairn_status *status, struct cairn_diag *diag)
 {
 	pthread_mutex_lock(&last->lock);

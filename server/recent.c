@@ -30,7 +30,7 @@ void recent_add(struct recent *r, const struct recent_request *request)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Copies the requests, the newest first. */
+/* Copies the kept requests, the newest first. */
 static void recent_take(struct recent *r, const struct recent_ring *ring, int64_t now_unix_s, struct recent_list *out)
 {
 	out->n = 0;

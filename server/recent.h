@@ -1,4 +1,4 @@
-/* Requests of the last hour that failed or were slow, for the operator's home. In memory: lost at a restart. */
+/* Requests of the last hour that failed or were slow, for the operator's home. Kept in memory, lost at a restart. */
 #ifndef CAIRN_SERVER_RECENT_H
 #define CAIRN_SERVER_RECENT_H
 
@@ -8,9 +8,9 @@
 
 enum {
 	RECENT_SPAN_S = 3600,
-	RECENT_FAILED = 500,      /* this status or a higher one */
-	RECENT_SLOW_US = 1000000, /* this duration or a longer one */
-	RECENT_KEPT = 128,        /* how many of each kind, the newest */
+	RECENT_FAILED = 500,      /* requests with this status or a higher one count as failed */
+	RECENT_SLOW_US = 1000000, /* requests of at least this duration count as slow */
+	RECENT_KEPT = 128,        /* how many requests of each kind are kept */
 	RECENT_ID_BYTES = 64,
 };
 
@@ -20,14 +20,14 @@ struct recent_request {
 	const char *route; /* static */
 	unsigned code;
 	uint64_t duration_us;
-	char id[RECENT_ID_BYTES]; /* as in the log, cut */
+	char id[RECENT_ID_BYTES]; /* as in the log; cut */
 };
 
-/** Empty when zeroed, except for the lock, which recent_init() makes. Any thread. */
+/** The kept requests. Empty when zeroed, except for the lock, which recent_init() makes. Any thread. */
 struct recent {
-	pthread_mutex_t lock; /* guards all */
+	pthread_mutex_t lock; /* guards all members */
 	struct recent_ring {
-		uint64_t n; /* since the start */
+		uint64_t n; /* number of requests since the start */
 		struct recent_request kept[RECENT_KEPT];
 	} failed, slow;
 };
@@ -46,8 +46,8 @@ void recent_add(struct recent *r, const struct recent_request *request);
 
 /** The kept requests of the last hour. */
 struct recent_list {
-	unsigned n; /* how many are in all */
-	bool more;  /* there were more */
+	unsigned n; /* number of requests in the array */
+	bool more;  /* there were more requests */
 	struct recent_request all[RECENT_KEPT];
 };
 /** Copies the failed requests, the newest first. */

@@ -7,21 +7,22 @@
 
 #include <pthread.h>
 
-/** Must not move. */
+/** The state of the wait. It must not move. */
 struct rest {
-	pthread_mutex_t lock; /* guards the rest */
+	pthread_mutex_t lock; /* guards the other members */
 	pthread_cond_t wake;
 	bool woken, ending;
 };
 
 void rest_init(struct rest *r);
-/** The thread has ended. */
+/** Destroys the state. The thread must have ended. */
 void rest_fini(struct rest *r);
 
-/** Waits so long, or until it is woken; an earlier wake-up counts. On the thread. @return false: the thread must end */
+/** Waits for this time, or until the thread is woken; an earlier wake-up counts, too. Call on the thread. @return
+ * false: the thread must end */
 bool rest_for(struct rest *r, int64_t us);
 
-/** Wakes the thread. Any thread. */
+/** Wakes the thread from rest_for(). Any thread. */
 void rest_wake(struct rest *r);
 
 /** Asks the thread to end, without waiting. Any thread. */

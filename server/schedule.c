@@ -80,7 +80,7 @@ const char *schedule_text(char out[static SCHEDULE_TEXT_BYTES], const struct sch
 	return out;
 }
 
-/* Returns a pseudorandom number below n, which depends on salt and place alone. */
+/* Returns a pseudorandom number below n. It depends on salt and place alone. */
 static int64_t schedule_jitter(uint64_t salt, int64_t place, int64_t n)
 {
 	uint64_t mixed = (salt ^ (uint64_t)place) * UINT64_C(0x9e3779b97f4a7c15);
@@ -88,7 +88,7 @@ static int64_t schedule_jitter(uint64_t salt, int64_t place, int64_t n)
 	return (int64_t)((mixed >> 32) % (uint64_t)n);
 }
 
-/* The window that began yesterday may go on past midnight. */
+/* Computes the next moment within a window, which may begin yesterday and extend past midnight. */
 static int64_t schedule_next_window(const struct schedule *s, int64_t last_unix_s, int64_t now_unix_s, uint64_t salt)
 {
 	int64_t len_s = s->minutes * INT64_C(60), day = now_unix_s / DAY_S - 1;

@@ -11,13 +11,13 @@
 #include <string.h>
 
 enum {
-	SCRUB_KEEP_EVERY_MS = 60 * 1000, /* at most so much is repeated after a crash */
-	SCRUB_SHARE_EVERY_MS = 2 * 1000, /* the same interval where other daemons read the note and take over */
-	SCRUB_BYTES_MIN = 4096,          /* size counted for a xorb without bytes here */
-	SCRUB_DEFAULT_S = 7 * 24 * 3600, /* length of a pass begun by hand if scrub_period is 0 */
+	SCRUB_KEEP_EVERY_MS = 60 * 1000, /* how much is read again after a crash, at most */
+	SCRUB_SHARE_EVERY_MS = 2 * 1000, /* the same where other daemons read the note and may take over */
+	SCRUB_BYTES_MIN = 4096,          /* bytes counted for a xorb that has none here */
+	SCRUB_DEFAULT_S = 7 * 24 * 3600, /* duration of a pass begun by hand if scrub_period is 0 */
 };
 
-/* A small store is read at this rate and done early, so that damage is found earlier. */
+/* A small store is read at least at this rate, so that damage in it is found earlier. */
 #define SCRUB_BYTES_PER_S_MIN (INT64_C(1) << 20)
 
 void scrub_init(struct scrub *s)
@@ -35,15 +35,14 @@ void scrub_fini(struct scrub *s)
 	pthread_mutex_destroy(&s->lock);
 }
 
-/* --- of several daemons one --------------------------------------------------------------------------------------- */
-
 /* Drops this daemon's state after another daemon has taken over. */
 static void scrub_lose_hold(struct app *app)
 {
 	struct scrub *s = &app->scrub;
 	atomic_store(&s->holds, false);
 	cairn_cas_give_scrub(app->cas,
-			     &s->lease); /* passed on already: this ends no other holder's, and stops renewals */
+			     /* only stops renewals: another has it */
+			     &s->lease);
 	pthread_mutex_lock(&s->lock);
 	s->version = -1;
 	pthread_mutex_unlock(&s->lock);
@@ -56,8 +55,7 @@ static void scrub_keep(struct app *app)
 		scrub_lose_hold(app);
 }
 
-/* Takes the lease and reads the progress while holding it, so that no other daemon is further. @return false: another
- * daemon scrubs */
+/* Takes the lease, then reads the progress, so that no other daemon is further. @return false: another daemon scrubs */
 static bool scrub_take_hold(struct app *app)
 {
 	struct scrub *s = &app->scrub;
@@ -92,14 +90,12 @@ void scrub_leave(struct app *app)
 		scrub_keep(app);
 }
 
-/* --- pace --------------------------------------------------------------------------------------------------------- */
-
 struct scrub_walk {
 	struct app *app;
 	int64_t bytes_per_s;
 };
 
-/* Waits as the rate demands after bytes were read, also if the thread is woken. */
+/* Waits as the rate demands after bytes were read, even if the thread is woken. */
 static bool scrub_go_on(void *ctx, size_t bytes)
 {
 	struct scrub_walk *w = ctx;
@@ -117,22 +113,22 @@ static bool scrub_go_on(void *ctx, size_t bytes)
 	return true;
 }
 
-/* --- a pass ------------------------------------------------------------------------------------------------------- */
-
-/* A store service checks its own data, and reading all of it may cost money. So it is scrubbed only on request. */
+/* Are xorbs kept on this machine? A store service checks its own data, and reading all of it may cost money, so it is
+ * scrubbed only on request. */
 static bool scrub_is_kept_here(const struct app *app)
 {
 	return app->config.xorbs != CONFIG_XORBS_EXTERNAL && !cairn_cas_is_remote(app->cas);
 }
 
-/* Under the lock. @return 0: no pass is scheduled */
+/* Returns when the next pass begins. Call with the lock held. @return 0: no pass is scheduled */
 static int64_t scrub_next_unix_s(const struct app *app)
 {
 	const struct scrub_pass *last = &app->scrub.kept.last;
 	int64_t period_s = (int64_t)atomic_load(&app->live.scrub_period_s), now_s = cairn_clock_unix_s();
 	if (period_s == 0 || !scrub_is_kept_here(app))
 		return 0;
-	bool known = last->started_unix_s > 0 && last->started_unix_s <= now_s; /* or somebody moved the clock */
+	/* a start in the future means that somebody has moved the clock */
+	bool known = last->started_unix_s > 0 && last->started_unix_s <= now_s;
 	return known ? last->started_unix_s + period_s : now_s;
 }
 
@@ -157,7 +153,7 @@ static void scrub_log_begun(const struct scrub_pass *pass)
 	    LOG_N("within_s", (uint64_t)pass->within_s));
 }
 
-/* Is a pass under way? Begins one if it is due and there is something to read. @param[out] now the pass */
+/* Is a pass under way? Begins one if it is due and there are stored bytes. @param[out] now the pass */
 static bool scrub_is_due(struct app *app, struct scrub_pass *now)
 {
 	struct scrub *s = &app->scrub;
@@ -199,7 +195,7 @@ static void scrub_apply_end(struct scrub_kept *kept, struct scrub_change *change
 	kept->now = (struct scrub_pass){0};
 }
 
-/* Ends the pass. If the end cannot be stored now, the pass has not ended. */
+/* Ends the pass. If the end cannot be stored now, the pass goes on. */
 static void scrub_end(struct app *app, bool whole)
 {
 	struct scrub *s = &app->scrub;
@@ -233,7 +229,7 @@ static enum cairn_status scrub_mend_suspect(struct app *app, const struct cairn_
 		.lost = lost,
 		.unread = unread && !lost,
 	};
-	/* During a stop, failures say nothing about the disk: the next daemon checks the xorb again. */
+	/* During a stop, failures do not come from the disk: the next daemon checks the xorb again. */
 	if (unread && status == CAIRN_OK && !rest_for(&app->rest, 0))
 		return CAIRN_E_BUSY;
 	if (unread && status == CAIRN_OK) {
@@ -244,7 +240,7 @@ static enum cairn_status scrub_mend_suspect(struct app *app, const struct cairn_
 	return status;
 }
 
-/* @param of the pass of the check: another daemon may have ended that pass meanwhile */
+/* Adds the result of a check to the pass. @param of the pass of that check: another daemon may have ended it */
 static void scrub_add(struct app *app, const struct scrub_pass *of, const struct scrub_pass *add)
 {
 	struct scrub *s = &app->scrub;
@@ -286,10 +282,10 @@ bool scrub_turn(struct app *app)
 	const struct cairn_scrub_pace pace = {scrub_go_on, &walk};
 	pace_be_idle(true);
 	enum cairn_status status = cairn_cas_scrub_next(app->cas, now.at, &pace, &result);
-	pace_be_idle(false); /* waiters for the guard wait for this thread */
+	pace_be_idle(false); /* threads that wait for the guard wait for this thread */
 	if (status == CAIRN_OK)
 		status = scrub_mend_suspect(app, &result, &add);
-	/* Pause after a xorb without bytes, too; the pause also notices a stop. */
+	/* Pause even after a xorb without bytes; the pause also notices a stop. */
 	if (status == CAIRN_OK && result.bytes == 0)
 		(void)scrub_go_on(&walk, SCRUB_BYTES_MIN);
 	if (status == CAIRN_OK) {
@@ -298,14 +294,12 @@ bool scrub_turn(struct app *app)
 			scrub_keep(app);
 		return true;
 	}
-	if (status != CAIRN_E_BUSY && status != CAIRN_E_NOMEM) /* else: retry the same xorb later */
+	if (status != CAIRN_E_BUSY && status != CAIRN_E_NOMEM) /* after BUSY or NOMEM, retry the same xorb later */
 		scrub_end(app, status == CAIRN_E_NOT_FOUND);
 	return false;
 }
 
-/* --- notes and orders --------------------------------------------------------------------------------------------- */
-
-/* The index may show a lease that this daemon has released for up to a second. */
+/* Finds which daemon reads. The index may show a lease that this daemon has released for up to a second. */
 static void scrub_find(struct app *app, struct scrub_status *out)
 {
 	struct cairn_index_job_state state;
@@ -319,7 +313,7 @@ static void scrub_find(struct app *app, struct scrub_status *out)
 		memcpy(out->daemon, state.who, sizeof(out->daemon));
 }
 
-/* Data stored since the pass began is read, too, and packs may hold second copies: more may be read than is stored. */
+/* Raises the total if more was read. Data stored since the pass began is read, too, and packs hold second copies. */
 static void scrub_grow_total(struct scrub_pass *pass, int64_t stored_bytes)
 {
 	if (pass->ended_unix_s == 0 && pass->total_bytes < stored_bytes)

@@ -14,7 +14,7 @@ enum {
 	SCRUB_PASS_FIELDS = 12,
 	SCRUB_FIELDS = 2 * SCRUB_PASS_FIELDS + 2,
 	SCRUB_HEAR_EVERY_MS = 900,
-	SCRUB_ATTEMPTS = 5, /* tries of a change that conflicts with another daemon's */
+	SCRUB_ATTEMPTS = 5, /* how often a change is tried that conflicts with another daemon's */
 };
 
 _Static_assert((int)CAIRN_NOTE_BYTES_MAX < (int)CAIRN_INDEX_NOTE_BYTES, "a note fits into a row");
@@ -54,7 +54,7 @@ struct scrub_kept scrub_kept_copy(struct scrub *s)
 	return kept;
 }
 
-/* Reads the note. A malformed note counts as absent: a pass begins anew. */
+/* Reads the note. A malformed note counts as absent, and a new pass begins. */
 static struct scrub_kept scrub_read(struct cairn_index_note *note)
 {
 	struct scrub_kept kept = {0};
@@ -77,7 +77,7 @@ static void scrub_write(struct cairn_index_note *note, struct scrub_kept *kept)
 	note->text[len] = '\0';
 }
 
-/* Loads a note. The reading daemon knows its own progress better. An older note may arrive after a newer one. */
+/* Loads a note. The daemon that reads knows its own progress better. An older note may arrive after a newer one. */
 static void scrub_learn(struct scrub *s, const struct scrub_kept *kept, int64_t version)
 {
 	pthread_mutex_lock(&s->lock);
@@ -146,7 +146,7 @@ void scrub_kept_open(struct app *app)
 	struct cairn_note_field fields[SCRUB_FIELDS];
 	s->version = -1;
 	if (cairn_cas_is_shared(app->cas)) {
-		(void)scrub_kept_hear(app, true); /* else as soon as the index answers */
+		(void)scrub_kept_hear(app, true); /* if this fails, the state is read as soon as the index answers */
 		return;
 	}
 	scrub_fields(fields, &s->kept);
@@ -166,7 +166,7 @@ static void scrub_apply_progress(struct scrub_kept *kept, struct scrub_change *c
 	kept->now = pass;
 }
 
-/* @param[out] over another daemon has taken over. @return true: written */
+/* Writes the note. @param[out] over another daemon has taken over. @return true: written */
 static bool scrub_keep_shared(struct app *app, bool *over, struct cairn_diag *diag)
 {
 	struct scrub *s = &app->scrub;

@@ -19,11 +19,11 @@
 
 enum { SERVICE_TEXT_BYTES = 512 };
 
-/* The state of the process. */
+/* The socket of the service manager; -1: there is none. */
 static int service_fd = -1;
 static uint64_t service_watchdog;
 
-/* Parses digits only, within range. */
+/* Parses a variable of digits only, within range. */
 static uint64_t service_number(const char *name)
 {
 	const char *text = getenv(name);
@@ -39,7 +39,7 @@ static void service_read_watchdog(void)
 	service_watchdog = getenv("WATCHDOG_PID") && pid != (uint64_t)getpid() ? 0 : service_number("WATCHDOG_USEC");
 }
 
-/* Connects to a path or an abstract socket ("@name"). @return errno */
+/* Connects to a path or an abstract socket ("@name"). @return an errno */
 static int service_connect(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -83,7 +83,7 @@ uint64_t service_watchdog_us(void)
 	return service_watchdog;
 }
 
-/* Never waits: a manager that does not read must not block the daemon. */
+/* Sends a message. Never waits: a manager that does not read must not block the daemon. */
 static void service_notify(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 static void service_notify(const char *fmt, ...)
 {

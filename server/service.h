@@ -5,16 +5,16 @@
 
 #include <stdint.h>
 
-/** Connect to the socket of NOTIFY_SOCKET, and read WATCHDOG_USEC and WATCHDOG_PID. Call before the sandbox, which
- * forbids connecting. A failure to connect is logged. */
+/** Connects to the socket of NOTIFY_SOCKET, and reads WATCHDOG_USEC and WATCHDOG_PID. Call before the sandbox, which
+ * forbids connecting. Logs a failure to connect. */
 void service_open(void);
 void service_close(void);
 
-/** Reports that the daemon serves; also at the end of a reload. @param status  text to show, without a newline */
+/** Reports that the daemon serves, or that a reload has ended. @param status  text to show, without a newline */
 void service_ready(const char *status);
 /** Reports that the settings are being reloaded; service_ready() follows. */
 void service_reloading(void);
-/** Reports that the daemon ends within this time, however long the manager allows. Ends feeding the watchdog. */
+/** Reports that the daemon ends within this time, whatever the manager allows. Stops feeding the watchdog. */
 void service_stopping(uint64_t within_s);
 /** Feeds the watchdog. */
 void service_feed(void);

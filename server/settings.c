@@ -18,7 +18,7 @@
 #define AT(member) .offset = offsetof(struct config, member)
 
 const struct setting SETTINGS[] = {
-	/* where */
+	/* data and addresses */
 	{"data_dir", SETTING_TEXT, "./cairn-data", .argument = "DIR", AT(data_dir),
 	 .help = "Folder that holds the index, the objects and the secret. It is made if it is missing. Only one "
 		 "daemon at a time can use it."},
@@ -26,16 +26,17 @@ const struct setting SETTINGS[] = {
 	 .help = "Address and port to serve on. [::]:8080 listens on every address of IPv4 and IPv6. Port 0 takes a "
 		 "free port and prints it. unix:/PATH is a socket in the file system."},
 	{"listen_mode", SETTING_CHOICE, "0660", .choices = "0600|0660|0666", .argument = "MODE", AT(listen_mode),
-	 .help = "Who may connect to a unix: socket. 0600: its owner; 0660: its group, too; 0666: everybody."},
+	 .help = "Users who may connect to a unix: socket. 0600: its owner; 0660: its group, too; "
+		 "0666: everybody."},
 	{"public_url", SETTING_TEXT, NULL, .argument = "URL", AT(public_url),
 	 .help = "Address by which clients reach the daemon through a proxy; the addresses that clients are given "
-		 "begin with it. A daemon without tokens also answers to this host name. Not given: what each "
-		 "client's Host header says."},
+		 "begin with it. A daemon without tokens also answers to this host name. Not given: the address in "
+		 "each client's Host header."},
 	{"cors_origins", SETTING_TEXT, NULL, .argument = "LIST", AT(cors_origins),
 	 .help = "Origins whose pages may call the daemon from a browser, separated by blanks or commas: "
 		 "https://app.example. * allows any; without tokens, any page that is open in a browser on this "
 		 "machine can then write. Not given: none."},
-	/* who */
+	/* who may call */
 	{"token_key", SETTING_TEXT, NULL, .argument = "PATH", AT(token_key),
 	 .help = "File or folder of the keys that verify tokens. Not given: no tokens are needed, which is allowed "
 		 "on loopback only. SIGHUP reads it again."},
@@ -62,33 +63,33 @@ const struct setting SETTINGS[] = {
 		 "kernel supports it. on: all of it, or the daemon does not start."},
 	{"dedupe_scope", SETTING_CHOICE, "global", .choices = "global|namespace|repository", .argument = "WHO",
 	 AT(dedupe_scope),
-	 .help = "Who may find the chunks of an upload when the token for a repository does not say: everybody, its "
-		 "namespace, or the repository alone."},
+	 .help = "Senders that may find the chunks of an upload by dedupe, unless its token says otherwise: everybody, "
+		 "those of its namespace, or those of its repository alone."},
 	{"secret_file", SETTING_TEXT, NULL, .argument = "FILE", AT(secret_file),
 	 .help = "Secret from which the keys of dedupe answers and of signatures are derived. Not given: the file "
 		 "secret in the data folder, made at the first start."},
-	/* what is taken */
+	/* uploads */
 	{"xorbs", SETTING_CHOICE, "store", .choices = "store|external", .argument = "WHERE", AT(xorbs),
-	 .help = "store: this daemon keeps the xorbs that are uploaded. external: it keeps an index only, and the "
+	 .help = "Keeper of the bytes of uploaded xorbs. store: this daemon. external: it keeps an index only, and the "
 		 "bytes of xorbs live elsewhere; shards are then checked against themselves alone."},
 	{"store", SETTING_TEXT, "files", .argument = "WHERE", AT(store),
-	 .help = "files: xorbs are files of the data folder. "
-		 "s3://BUCKET/PREFIX?endpoint=https://HOST&region=NAME&ca=FILE: xorbs are objects in an S3 service. "
-		 "The bucket must exist, and the prefix must belong to this daemon alone, or to all daemons that "
-		 "share its index. memory: for tests; all xorbs are lost when the daemon ends, but the index still "
-		 "names them."},
+	 .help = "Place of the xorbs. files: in files of the data folder. "
+		 "s3://BUCKET/PREFIX?endpoint=https://HOST&region=NAME&ca=FILE: in an S3 service, as objects. "
+		 "The bucket must exist, and the prefix must belong to this daemon alone, or to all daemons that share "
+		 "its index. memory: for tests; all xorbs are lost when the daemon ends, but the index still names "
+		 "them."},
 	{"store_credentials", SETTING_TEXT, NULL, .argument = "WHERE", AT(store_credentials),
 	 .help = "File with aws_access_key_id and aws_secret_access_key of an S3 store; instance: ask this machine's "
 		 "metadata service; a URL: ask a container's service of credentials there. They are read again at "
 		 "SIGHUP, when the store refuses them, and before they expire. Not given: AWS_ACCESS_KEY_ID and "
 		 "AWS_SECRET_ACCESS_KEY of the environment, or the service that the environment names."},
 	{"index", SETTING_TEXT, NULL, .argument = "URL", AT(index),
-	 .help = "postgres://USER@HOST/DATABASE?schema=NAME: the index in PostgreSQL, in a schema of its own (cairn). "
-		 "It belongs to the daemon that first started with it, or to all daemons with the same secret_file and "
-		 "S3 store. The password is not part of the URL: PGPASSFILE names its file. Not given: SQLite, in the "
-		 "data folder."},
+	 .help = "Place of the index. postgres://USER@HOST/DATABASE?schema=NAME: in PostgreSQL, in a schema of its own "
+		 "(cairn). It belongs to the daemon that first started with it, or to all daemons with the same "
+		 "secret_file and S3 store. The password is not part of the URL: PGPASSFILE names its file. Not given: "
+		 "SQLite, in the data folder."},
 	{"hub", SETTING_FLAG, "yes", AT(hub),
-	 .help = "Serve accounts, repositories and what else the clients of a hub ask for. no: serve only the store, "
+	 .help = "Serve a hub: accounts, repositories, buckets and pages. no: serve only the store, "
 		 "and tokens for API keys."},
 	{"hub_anonymous", SETTING_FLAG, "yes", AT(hub_anonymous),
 	 .help = "Show public repositories, buckets and accounts to clients without an API key. no: show nothing of "
@@ -107,25 +108,42 @@ const struct setting SETTINGS[] = {
 	 .help = "Make a private repository when Git LFS sends objects to one that does not exist, if the key allows "
 		 "it."},
 	{"mirror", SETTING_TEXT, NULL, .argument = "URL", AT(mirror),
-	 .help = "Address of a hub to mirror, such as https://huggingface.co. Repositories that are not here come from it "
-		 "when somebody asks for them (docs/mirror.md). http is only for a hub on this machine. Not given: the "
-		 "daemon mirrors no hub, and asks none."},
+	 .help = "Address of a hub to mirror, such as https://huggingface.co. Repositories that are not here are "
+		 "fetched from it when somebody asks for them (docs/mirror.md). http is only for a hub on this "
+		 "machine. Not given: the daemon mirrors no hub, and asks none."},
 	{"mirror_ca", SETTING_TEXT, NULL, .argument = "FILE", AT(mirror_ca),
 	 .help = "File of the authorities (PEM) that may sign that hub's certificate. Not given: the system's "
 		 "authorities."},
+	{"mirror_bytes_max", SETTING_BYTES, "0", 0, 1024 * (1024 * GIB), AT(mirror_bytes_max),
+	 .help = "Most bytes that repositories of that hub may hold. From 90 % of it on, the least recently read files "
+		 "are evicted, and fetched again when somebody asks for them. 0: as many as leave twice reserve_bytes "
+		 "free."},
 	{"mirror_hosts", SETTING_TEXT, NULL, .argument = "LIST", AT(mirror_hosts),
-	 .help = "Other hosts to which that hub may redirect for files, separated by blanks or commas; *.NAME: all below a "
-		 "name. Not given: of huggingface.co *.huggingface.co and *.hf.co, of any other hub none."},
+	 .help = "Other hosts to which that hub may redirect for files, separated by blanks or commas; *.NAME: all "
+		 "hosts below a name. Not given: *.huggingface.co and *.hf.co if that hub is huggingface.co; none for "
+		 "any other hub."},
+	{"mirror_offline", SETTING_FLAG, "no", AT(mirror_offline),
+	 .help = "Send that hub nothing, and serve its repositories as far as they are here: for a machine that cannot "
+		 "reach it. Requests for the rest are answered 504."},
+	{"mirror_pin", SETTING_TEXT, NULL, .argument = "PIN", AT(mirror_pin),
+	 .help = "SHA-256 of the public key that the certificate of that hub must have, besides an authority's "
+		 "signature, as sha256//BASE64; several are separated by \";\". Not given: any key that a trusted "
+		 "authority signed."},
 	{"mirror_proxy", SETTING_TEXT, NULL, .argument = "URL", AT(mirror_proxy),
 	 .help = "Proxy through which the daemon reaches that hub, as http://HOST:PORT. Not given: none; HTTPS_PROXY is "
 		 "not read."},
+	{"mirror_rate_max", SETTING_BYTES, "0", 0, 1024 * GIB, AT(mirror_rate_max),
+	 .help = "Most bytes a second that come from that hub. Lists and files of up to 32 MiB count, but do not wait. "
+		 "0: no limit."},
+	{"mirror_refresh", SETTING_SECONDS, "5m", 1, 365 * DAY, AT(mirror_refresh_s),
+	 .help = "Age at which the state of a branch of that hub is checked again, when somebody asks for the branch."},
 	{"mirror_rules", SETTING_TEXT, NULL, .argument = "FILE", AT(mirror_rules),
-	 .help = "File of rules that say which repositories of that hub come here: lines allow PATTERN or deny PATTERN, "
-		 "of which the first that fits counts (docs/mirror.md). Read at the start. Not given: all public "
-		 "ones."},
+	 .help = "File of rules that say which repositories of that hub are mirrored: lines allow PATTERN or deny "
+		 "PATTERN, of which the first that fits counts (docs/mirror.md). SIGHUP reads it again. Not given: all "
+		 "public ones."},
 	{"mirror_spool_max", SETTING_BYTES, "4G", 64 * MIB, 1024 * GIB, AT(mirror_spool_max),
-	 .help = "Disk for the long files of that hub that are on their way, all together; they leave it as they come "
-		 "into the store. A few clients that lag far behind ask again when it is full."},
+	 .help = "Disk space for all long files of that hub that are being fetched; bytes leave it once they are in "
+		 "the store. If it is full, clients that lag far behind have to ask again."},
 	{"strict", SETTING_FLAG, "no", AT(strict),
 	 .help = "Refuse two things that stock clients send and the newer format document forbids: a footer on an "
 		 "uploaded shard, and files without metadata."},
@@ -144,9 +162,10 @@ const struct setting SETTINGS[] = {
 	 .help = "Most chunks that all terms of a shard may cover together. This limits the hashing that a shard can "
 		 "cause."},
 	{"list_chunks_max", SETTING_COUNT, "268435456", 1, UINT64_C(1) << 40, AT(list_chunks_max),
-	 .help = "Once the chunk lists of stored xorbs that were read to verify a shard have so many chunks, a shard "
-		 "that needs a further list is refused. Lists that fit in 8 MiB together (25 of 8,192 chunks; at "
-		 "most 256 lists) are read once each; beyond that a list may be read once for each term."},
+	 .help = "Most chunks in the lists of stored xorbs that may be read to verify a shard. A "
+		 "shard that needs a further list is refused. Lists that fit in 8 MiB together (25 of "
+		 "8,192 chunks; at most 256 lists) are read once each; beyond that a list may be read "
+		 "once for each term."},
 	{"edit_chunks_max", SETTING_COUNT, "67108864", 1, UINT64_C(1) << 40, AT(edit_chunks_max),
 	 .help = "Most chunks that the plan for an edit of a file may cover, or read in lists. The default is enough "
 		 "for a file of 2 TiB. Above it, clients cut the whole file into chunks again."},
@@ -166,23 +185,24 @@ const struct setting SETTINGS[] = {
 	{"cache_bytes_max", SETTING_BYTES, "64M", 0, 64 * GIB, AT(cache_bytes_max),
 	 .help = "Memory for cached answers to chunk queries."},
 	{"epoch", SETTING_SECONDS, "7d", 60, 365 * DAY, AT(epoch_s),
-	 .help = "How long a key of dedupe answers is used before the next one is. Answers expire at the end of the "
-		 "epoch after theirs."},
+	 .help = "How long one key of dedupe answers is used. An answer expires at the end of the "
+		 "next epoch."},
 	{"gc_grace", SETTING_SECONDS, "14d", 120, 1000 * DAY, AT(gc_grace_s),
 	 .help = "How long a xorb that no file needs is still offered to clients, and after that how long it is "
 		 "still kept before it is removed. At least two epochs, the life of an answer. Below 10.5 days, "
 		 "uploads of clients that remember such a xorb may be refused."},
 	{"unregistered_bytes_max", SETTING_BYTES, "1024G", 0, 1024 * (1024 * GIB), AT(unregistered_bytes_max),
-	 .help = "Bytes of xorbs that one account, or another owner, may have uploaded and that no file has needed yet. "
-		 "If it has a quota, they may be as much as that, or 1 GiB, besides. It may have 16,384 such xorbs. Over it: "
-		 "403. 0: they do not count."},
+	 .help = "Most bytes of xorbs that one account, or another owner, has uploaded and that no "
+		 "file needs yet. With a quota, the limit is also the quota, or 1 GiB if that is "
+		 "more. At most 16,384 such xorbs. Over it: 403. 0: they do not count."},
 	{"hub_upload_grace", SETTING_SECONDS, "2d", 0, 1000 * DAY, AT(hub_upload_grace_s),
-	 .help = "How long a file that was uploaded to a bucket is kept while no path names it, and a closed pull request "
-		 "by somebody who may not write in its repository."},
+	 .help = "How long two things are kept: a file that was uploaded to a bucket, or came from a mirrored hub, and "
+		 "has no path, and a closed pull request by somebody who may not write in its repository."},
 	/* jobs of the daemon */
 	{"gc_schedule", SETTING_SCHEDULE, "1d", .argument = "WHEN", AT(gc_schedule),
-	 .help = "When garbage is collected. A time: so long after the last collection, or up to a tenth later. A "
-		 "window (UTC): once a day within it. off: only when cairn gc asks for it. SIGHUP reads it again.",
+	 .help = "When garbage is collected. A time: this long after the last collection, or up to a "
+		 "tenth later. A window (UTC): once a day within it. off: only when cairn gc asks for "
+		 "it. SIGHUP reads it again.",
 	 .live = true},
 	{"telemetry_age", SETTING_SECONDS, "90d", 0, 1000 * DAY, AT(telemetry_age_s),
 	 .help = "Telemetry messages older than this are dropped, once an hour. 0: none is dropped for its age. "
@@ -198,7 +218,7 @@ const struct setting SETTINGS[] = {
 	 .live = true},
 	/* lifetimes and limits of replies */
 	{"token_ttl", SETTING_SECONDS, "1h", 60, DAY, AT(token_ttl_s),
-	 .help = "How long a token lasts that a client gets for an API key. SIGHUP reads it again.", .live = true},
+	 .help = "How long the tokens last that clients get for API keys. SIGHUP reads it again.", .live = true},
 	{"telemetry_rows", SETTING_COUNT, "10000", 0, 10000000, AT(telemetry_rows),
 	 .help = "How many telemetry messages are kept, the newest ones. 0: none. SIGHUP reads it again.",
 	 .live = true},
@@ -262,7 +282,7 @@ const struct setting SETTINGS[] = {
 	 .help = "Log a request that takes longer than this (milliseconds) as a warning, with the time that it "
 		 "waited for a worker. 0: none. SIGHUP reads it again.",
 	 .live = true},
-	{"test_clock", SETTING_TEXT, NULL, AT(test_clock)}, /* as cairn_clock_use_file() */
+	{"test_clock", SETTING_TEXT, NULL, AT(test_clock)}, /* the format of cairn_clock_use_file() */
 };
 const size_t N_SETTINGS = sizeof(SETTINGS) / sizeof(SETTINGS[0]);
 
@@ -290,8 +310,6 @@ void setting_option_name(char out[static SETTING_NAME_BYTES], const struct setti
 			*p = '-';
 }
 
-/* --- values ------------------------------------------------------------------------------------------------------- */
-
 struct setting_unit {
 	char letter;
 	uint64_t factor;
@@ -300,7 +318,7 @@ static const struct setting_unit BYTES_UNITS[] = {{'G', GIB}, {'M', MIB}, {'K', 
 static const struct setting_unit SECONDS_UNITS[] = {{'d', DAY}, {'h', 3600}, {'m', 60}, {'s', 1}, {0, 1}};
 static const struct setting_unit COUNT_UNITS[] = {{0, 1}};
 
-/* Largest unit first; the last one is the bare number. */
+/* The largest unit comes first; the last one is the bare number. */
 static const struct setting_unit *setting_units(enum setting_kind kind)
 {
 	if (kind == SETTING_BYTES)
@@ -308,7 +326,7 @@ static const struct setting_unit *setting_units(enum setting_kind kind)
 	return kind == SETTING_SECONDS ? SECONDS_UNITS : COUNT_UNITS;
 }
 
-/* Parses digits and at most one unit; no sign, fraction or blank. More than 2^64 - 1 becomes that, past any limit. */
+/* Parses digits and maybe a unit; no sign, fraction or blank. A number above 2^64 - 1 becomes that, over any limit. */
 static bool setting_parse_number(enum setting_kind kind, const char *text, uint64_t *out)
 {
 	const char *p = text;
@@ -399,7 +417,7 @@ static bool setting_parse_choice(const char *choices, const char *text, unsigned
 	return false;
 }
 
-/* "a|b|c" as "a, b or c". */
+/* Writes "a|b|c" as "a, b or c". */
 static void setting_list_choices(const char *choices, char *out, size_t out_len)
 {
 	size_t at = 0;

@@ -5,7 +5,7 @@
 
 enum { HELP_COLUMNS = 80, HELP_TEXT_BYTES = 640 };
 
-/* Appends wrapped text; each line begins with the indent. */
+/* Appends a text, wrapped; each line begins with the indent. */
 static void help_wrap(struct cairn_buf *out, const char *indent, const char *text)
 {
 	size_t column = 0;
@@ -34,7 +34,7 @@ static const char *help_argument(const struct setting *s)
 	return s->kind == SETTING_SECONDS ? "TIME" : "N";
 }
 
-/* Describes a setting: its effect, its allowed values and its default. */
+/* Describes a setting: effect, allowed values and default. */
 static void help_text(char out[static HELP_TEXT_BYTES], const struct setting *s)
 {
 	char allowed[128] = "";

@@ -12,8 +12,7 @@ void traffic_fini(struct traffic *t)
 	pthread_mutex_destroy(&t->lock);
 }
 
-/* Finds the bound within which so many of 100 requests ended. @return false: longer than the last bound, which it sets
- */
+/* Finds the bound of this many of 100 requests. @return false: longer than the last bound, which is set */
 static bool traffic_bound(const struct metrics_total *counted, uint64_t n, unsigned percent, uint64_t *us)
 {
 	uint64_t sum = 0;
@@ -26,7 +25,8 @@ static bool traffic_bound(const struct metrics_total *counted, uint64_t n, unsig
 	return false;
 }
 
-/* Counters are read one after the other while requests end. A step counts the requests seen, and none twice. */
+/* Returns the requests between two samples. The counters are read one after the other while requests end. A step counts
+ * the requests that were seen, and counts none twice. */
 static struct traffic_step traffic_between(const struct metrics_total *begin, const struct metrics_total *end,
 					   uint32_t n_steps)
 {
@@ -39,7 +39,7 @@ static struct traffic_step traffic_between(const struct metrics_total *begin, co
 	}
 	if (n == 0)
 		return out;
-	out.n = (n + n_steps - 1) / n_steps; /* round up: one request must not become none */
+	out.n = (n + n_steps - 1) / n_steps; /* rounds up: one request must not become none */
 	out.failed = (counted.failed + n_steps - 1) / n_steps;
 	(void)traffic_bound(&counted, n, TRAFFIC_HALF, &out.half_us);
 	out.is_over = !traffic_bound(&counted, n, TRAFFIC_MOST, &out.most_us);

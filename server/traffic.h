@@ -1,4 +1,4 @@
-/* Counts and durations of the last hour's requests, in steps, for the operator's home. In memory: lost at a restart. */
+/* Counts and times of the last hour's requests, in steps, for operators' home. Kept in memory, lost at a restart. */
 #ifndef CAIRN_SERVER_TRAFFIC_H
 #define CAIRN_SERVER_TRAFFIC_H
 
@@ -12,22 +12,23 @@ enum {
 	TRAFFIC_STEPS = 30, /* finished steps that are kept for traffic_read() */
 };
 
-/** Requests that ended within a step. */
+/** The requests that ended within a step. */
 struct traffic_step {
-	uint64_t n, failed;        /* failed: answered by a status of 500 or more */
-	uint64_t half_us, most_us; /* half of them, and 95 of 100, took no longer: a bucket's bound in /metrics */
-	bool is_over;              /* 95 of 100 took longer than most_us, the last bound */
-	uint32_t n_steps;          /* the step is the mean of so many, with no sample in between */
+	uint64_t n, failed; /* failed: answered with a status of 500 or more */
+	uint64_t half_us,
+		most_us;  /* half of the requests, and 95 of 100, took at most so long: bounds of buckets in /metrics */
+	bool is_over;     /* 95 of 100 took longer than most_us, which is the last bound */
+	uint32_t n_steps; /* the step is the mean of so many steps, because there was no sample in between */
 };
 
 /** Empty when zeroed, except for the lock, which traffic_init() makes. */
 struct traffic {
-	pthread_mutex_t lock;                     /* guards all */
+	pthread_mutex_t lock;                     /* guards all members */
 	bool sampled;                             /* traffic_sample() was called */
-	int64_t step;                             /* number of the current step, by the monotonic clock */
-	struct metrics_total begin;               /* the totals when the current step began */
-	uint64_t n;                               /* finished steps */
-	struct traffic_step steps[TRAFFIC_STEPS]; /* the last finished ones, in a ring */
+	int64_t step;                             /* number of the current step, on the monotonic clock */
+	struct metrics_total begin;               /* totals at the beginning of the current step */
+	uint64_t n;                               /* number of finished steps */
+	struct traffic_step steps[TRAFFIC_STEPS]; /* the last finished steps, in a ring */
 };
 
 void traffic_init(struct traffic *t);

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/** The thread that asks. */
+/** The thread that checks whether the service answers. */
 struct watchdog;
 
 struct watchdog_options {

@@ -33,7 +33,7 @@ static enum MHD_Result bare_on_request(void *cls, struct MHD_Connection *conn, c
 	static char seen;
 	(void)cls, (void)url, (void)method, (void)version, (void)bytes;
 	if (!*ctx) {
-		*ctx = &seen; /* a reply in the first call would close the connection */
+		*ctx = &seen; /* a reply in the library's first call would close the connection */
 		return MHD_YES;
 	}
 	if (*n > 0) {
@@ -71,7 +71,7 @@ static bool bare_make_replies(size_t len)
 	return replies != NULL;
 }
 
-/* Starts a daemon: one thread that gets its connections from us, or a pool, if listen_fd is a listening socket. */
+/* Starts a daemon. It is one thread that gets its connections from us; if listen_fd is listening, it is a pool. */
 static struct MHD_Daemon *bare_start(int listen_fd)
 {
 	const struct MHD_OptionItem pool[] = {
@@ -89,7 +89,7 @@ static struct MHD_Daemon *bare_start(int listen_fd)
 				MHD_OPTION_END);
 }
 
-/* Serves until standard input ends. @param accepts  hand over connections; a pool accepts them itself */
+/* Serves until standard input ends. @param accepts  this function accepts the connections; otherwise a pool does */
 static void bare_serve(int listen_fd, bool accepts, struct MHD_Daemon **daemons, unsigned n)
 {
 	struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = listen_fd, .events = POLLIN}};

@@ -16,8 +16,8 @@
 #include <time.h>
 
 enum {
-	READ_BYTES = 256 * 1024,            /* in one read: a block of an HTTP reply */
-	READER_BYTES_MAX = 2 * 1024 * 1024, /* the memory limit that a reader promises */
+	READ_BYTES = 256 * 1024,            /* bytes of one read: a block of an HTTP reply */
+	READER_BYTES_MAX = 2 * 1024 * 1024, /* the limit of memory that a reader promises */
 };
 
 static const struct cairn_byte_range READ_ALL = {.kind = CAIRN_RANGE_ALL};
@@ -27,11 +27,11 @@ struct read_bench {
 	struct cairn_store *store;
 	struct cairn_hash file;
 	uint64_t file_bytes;
-	uint8_t *out;      /* READ_BYTES */
-	size_t heap_bytes; /* the most that a reader took */
+	uint8_t *out;      /* room for READ_BYTES */
+	size_t heap_bytes; /* most memory that a reader took */
 };
 
-/* The minimum of all rounds, in ns. */
+/* The shortest times of all rounds, in ns. */
 struct read_times {
 	uint64_t reader, hashed, unpacked;
 };
@@ -57,7 +57,7 @@ static size_t read_heap(void)
 	return m.uordblks + m.hblkhd;
 }
 
-/* @param watch  measure the memory after each read */
+/* Measures the reader. @param watch  measure the memory after each read */
 static uint64_t read_by_reader(struct read_bench *b, bool watch)
 {
 	struct cairn_file_reader *r;
@@ -88,7 +88,7 @@ static void read_hash_chunk(struct cairn_codec *codec, const struct cairn_xorb_c
 	cairn_hash_chunk(&hash, raw, chunk->header.unpacked_bytes);
 }
 
-/* Unpacks a chunk. Grouped bytes stay grouped. */
+/* Unpacks a chunk, but leaves grouped bytes grouped. */
 static void read_unpack_chunk(LZ4F_dctx *lz4, const struct cairn_xorb_chunk *chunk, uint8_t *room)
 {
 	size_t made = chunk->header.unpacked_bytes, used = chunk->header.compressed_bytes;
@@ -101,7 +101,7 @@ static void read_unpack_chunk(LZ4F_dctx *lz4, const struct cairn_xorb_chunk *chu
 	LZ4F_resetDecompressionContext(lz4);
 }
 
-/* @param codec  NULL: LZ4 alone */
+/* Measures the same chunks without a reader. @param codec  NULL: LZ4 alone */
 static uint64_t read_chunks(const struct read_bench *b, const uint8_t *bytes, size_t len, struct cairn_codec *codec,
 			    LZ4F_dctx *lz4)
 {

@@ -1,4 +1,4 @@
-/* The filter of the index alone: memory, time and false positives.
+/* Measures the filter of the index alone: memory, time and false positives.
  *     bench_filter PREFIXES [ROOM]
  * The filter has room for ROOM prefixes, by default for all that are added. A smaller ROOM shows a filter that grew
  * with its index. Prints one line of JSON. */

@@ -1,6 +1,5 @@
 /* The least work of a backup: reading, compressing and hashing, without writing.
- *     bench_fold LEVEL FILE...     processor time in seconds of zstd at LEVEL and SHA-256 of its output, file by file
- */
+ *     bench_fold LEVEL FILE...     processor seconds of zstd at LEVEL and SHA-256 of its output, file by file */
 #include "hash/crypto.h"
 
 #include <fcntl.h>

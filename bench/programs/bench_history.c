@@ -44,7 +44,7 @@ static int64_t history_now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* The size of the index after closing it. */
+/* Returns the size of the index, after closing it. */
 static long long history_bytes(const char *folder)
 {
 	char path[512];
@@ -85,7 +85,7 @@ static void history_register(uint64_t first, uint32_t n)
 	free(files);
 }
 
-/* @return milliseconds that the commit took */
+/* Makes a commit. @return milliseconds that it took */
 static double history_commit(uint32_t n)
 {
 	struct cairn_index_add_commit commit = {.repo = history_repo,

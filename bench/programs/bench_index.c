@@ -28,7 +28,7 @@ static double bench_now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Replaces the C library's function, for this program and the SQLite in it. */
+/* Replaces the C library's function, for this program and for SQLite in it. */
 int fdatasync(int fd)
 {
 	double start = bench_now_s();
@@ -124,7 +124,8 @@ static bool bench_hear(void *ctx, const struct cairn_index_dedupe_xorb *xorb)
 	return false;
 }
 
-/* @param uploader  ask for chunks of its shards, at least n_known of which are there; none: ask for misses */
+/* Measures chunk queries. @param uploader  ask for chunks of its shards, of which at least n_known are known; none: ask
+ * for unknown chunks */
 static void bench_query(const char *what, uint64_t n_known, double seconds)
 {
 	uint64_t n = 0, heard = 0;
@@ -135,7 +136,7 @@ static void bench_query(const char *what, uint64_t n_known, double seconds)
 			struct cairn_hash chunk = synthetic_hash(n_known ? 4 : 6, number * CHUNKS);
 			enum cairn_status status = CAIRN_E_NOT_FOUND;
 			if (cairn_index_may_dedupe(ix, "", &chunk))
-				status = cairn_index_dedupe(ix, "", &chunk, bench_hear, &heard);
+				status = cairn_index_dedupe(ix, "", &chunk, false, bench_hear, &heard);
 			if (status != (n_known ? CAIRN_OK : CAIRN_E_NOT_FOUND))
 				atomic_fetch_add(&n_failed, 1);
 		}

@@ -48,9 +48,9 @@ struct conn {
 	int fd;
 	bool open, busy, head_seen;
 	const struct target *target;
-	size_t next; /* place in the targets, if they are repeated */
+	size_t next; /* index of the next target, if targets are repeated */
 	size_t sent, have;
-	uint64_t left, body_bytes; /* bytes of the reply's body: still to come, and read */
+	uint64_t left, body_bytes; /* body bytes of the reply: still to come, and read */
 	uint64_t began_ns;
 	unsigned status;
 	bool close_after;
@@ -70,7 +70,8 @@ struct load {
 	struct conn *conns;
 	int epoll;
 	uint64_t from_ns, until_ns, last_ns;
-	uint64_t n_done, n_wrong, n_broken, n_received, n_sent; /* the last two: body bytes of complete requests */
+	/* the last two count the body bytes of complete requests */
+	uint64_t n_done, n_wrong, n_broken, n_received, n_sent;
 	unsigned wrong_status;
 	uint32_t *samples_us;
 	size_t n_samples, samples_cap;
@@ -88,8 +89,6 @@ static uint64_t load_now_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
-
-/* --- targets ------------------------------------------------------------------------------------------------------ */
 
 static void load_map(struct target *t, const char *path)
 {
@@ -148,8 +147,6 @@ static void load_targets(struct load *l, const char *file, const char *host)
 		load_die("no targets");
 }
 
-/* --- connections -------------------------------------------------------------------------------------------------- */
-
 static void conn_watch(struct load *l, struct conn *c, int op, uint32_t events)
 {
 	struct epoll_event e = {.events = events, .data.ptr = c};
@@ -192,7 +189,7 @@ static void conn_send(struct load *l, struct conn *c)
 			return;
 		}
 		if (n < 0)
-			break; /* the reply, or none, will show the failure */
+			break; /* the reply, or its absence, will show the failure */
 		c->sent += (size_t)n;
 	}
 	if (t->body_len)
@@ -246,7 +243,7 @@ static void conn_end(struct load *l, struct conn *c)
 		conn_close(c);
 }
 
-/* Reads the reply's complete head. @return how many bytes read behind it belong to the body */
+/* Reads the complete head of a reply. @return how many of the bytes read belong to the body */
 static size_t conn_head(struct conn *c, const char *end)
 {
 	size_t head_len = (size_t)(end - c->reply) + 4;
@@ -260,13 +257,13 @@ static size_t conn_head(struct conn *c, const char *end)
 	return c->have - head_len;
 }
 
-/* @return false: nothing more to read now, or the connection is closed */
+/* Reads from a connection. @return false: there is nothing more now, or it is closed */
 static bool conn_read(struct load *l, struct conn *c)
 {
 	ssize_t n;
 	if (c->head_seen) {
 		size_t want = c->left < DISCARD_BYTES ? (size_t)c->left : DISCARD_BYTES;
-		n = recv(c->fd, NULL, want, MSG_TRUNC); /* discards the bytes without a copy */
+		n = recv(c->fd, NULL, want, MSG_TRUNC); /* discards the bytes in the kernel */
 	} else {
 		n = recv(c->fd, c->reply + c->have, sizeof(c->reply) - 1 - c->have, 0);
 	}
@@ -309,8 +306,6 @@ static void conn_event(struct load *l, struct conn *c, uint32_t events)
 			continue;
 }
 
-/* --- the run ------------------------------------------------------------------------------------------------------ */
-
 static bool load_is_busy(const struct load *l)
 {
 	for (unsigned i = 0; i < l->n_conns; i++)
@@ -333,7 +328,7 @@ static void load_run(struct load *l)
 	while (load_is_busy(l)) {
 		int n = epoll_wait(l->epoll, events, EVENTS, 5000);
 		if (l->seconds > 0 && load_now_ns() > l->until_ns + STUCK_NS)
-			break; /* stuck connections count as broken */
+			break; /* connections that no longer move count as broken */
 		for (int i = 0; i < n; i++)
 			conn_event(l, events[i].data.ptr, events[i].events);
 	}
@@ -347,7 +342,7 @@ static int load_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* @param permille  share of the sorted samples that are no longer than the result */
+/* Returns a quantile of the sorted samples. @param permille  share of the samples that are not longer */
 static uint32_t load_quantile(const struct load *l, unsigned permille)
 {
 	return l->n_samples ? l->samples_us[(l->n_samples - 1) * permille / 1000] : 0;

@@ -55,7 +55,7 @@ static uint64_t make_random(struct make *m)
 	return x ^ x >> 31;
 }
 
-/* Makes a xorb with bytes, sent before the shards. */
+/* Makes a xorb with its bytes, which is sent before the shards. */
 static void make_stored_xorb(struct make *m, struct made_xorb *x, uint64_t number)
 {
 	*x = (struct made_xorb){0};
@@ -109,7 +109,7 @@ static void make_file(struct make *m, struct cairn_shard_writer *w, const struct
 	struct cairn_hash hash;
 	char text[CAIRN_HASH_TEXT_BYTES];
 	make_must(w->buf.status == CAIRN_OK, "the shard does not fit");
-	memcpy(hash.b, w->buf.bytes + at, sizeof(hash.b)); /* a file's record begins with its hash */
+	memcpy(hash.b, w->buf.bytes + at, sizeof(hash.b)); /* the record of a file begins with its hash */
 	cairn_hash_text(text, &hash);
 	(void)fprintf(m->files, "%s\n", text);
 }

@@ -28,9 +28,9 @@ struct make_shard {
 	struct cairn_hash xorb[SHARD_XORBS];
 	struct cairn_chunk_list list[SHARD_XORBS];
 	struct cairn_index_eligible *eligible;
-	struct cairn_index_new_xorb *xorbs; /* its own, and at most another one for each file */
+	struct cairn_index_new_xorb *xorbs; /* the shard's own xorbs, and at most one other for each file */
 	struct cairn_index_new_file *files;
-	struct cairn_index_new_term *terms; /* at most two for each file */
+	struct cairn_index_new_term *terms; /* at most two terms for each file */
 	struct cairn_index_new_shard records;
 	struct cairn_index_put_xorb put_xorb[SHARD_XORBS];
 	struct cairn_index_put_shard put_shard;
@@ -39,7 +39,7 @@ struct make_shard {
 struct make {
 	const char *dir, *targets;
 	uint64_t n_xorbs, n_there;
-	uint32_t n_chunks, n_files, n_eligible; /* the last two per xorb */
+	uint32_t n_chunks, n_files, n_eligible; /* for each xorb; the last two */
 	bool vary;
 	struct cairn_index *ix;
 	sem_t room; /* shards that may be started; the writer finishes the oldest first */
@@ -61,14 +61,12 @@ static double make_now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* --- contents ----------------------------------------------------------------------------------------------------- */
-
 static uint32_t make_chunks_of(const struct make *m, uint64_t xorb)
 {
 	return m->vary ? m->n_chunks / 2 + (uint32_t)(synthetic_mix(xorb) % m->n_chunks) : m->n_chunks;
 }
 
-/* Number of a file's chunks in its own xorb. Files lie one behind the other. */
+/* Returns how many chunks a file has in its own xorb. The files of a xorb follow each other. */
 static uint32_t make_file_chunks(const struct make *m, uint64_t xorb)
 {
 	return make_chunks_of(m, xorb) / m->n_files;
@@ -99,7 +97,7 @@ static void make_fill(struct make_shard *s, uint64_t number)
 	}
 }
 
-/* Files begin at chunk 0 of a part of the xorb, so eligible chunks are taken from the ends of parts. */
+/* Describes a xorb. Files begin at chunk 0 of a part of the xorb, so eligible chunks are taken from ends of parts. */
 static void make_describe(struct make_shard *s, uint32_t x)
 {
 	const struct cairn_chunk_list *list = &s->list[x];
@@ -148,7 +146,7 @@ static struct cairn_index_new_term make_term(uint32_t xorb, uint32_t start, uint
 	};
 }
 
-/* Returns the place of a xorb among the shard's. */
+/* Returns the index of a xorb among the shard's. */
 static uint32_t make_name(struct make_shard *s, uint64_t xorb)
 {
 	if (xorb >= make_first_xorb(s))
@@ -157,7 +155,7 @@ static uint32_t make_name(struct make_shard *s, uint64_t xorb)
 	return s->records.n_xorbs++;
 }
 
-/* @return how many terms the file has */
+/* Makes a file. @return its number of terms */
 static uint32_t make_file(struct make_shard *s, uint32_t i, struct cairn_index_new_term *terms)
 {
 	const struct make *m = s->make;
@@ -193,8 +191,6 @@ static void make_records(struct make_shard *s)
 		n_terms += make_file(s, i, s->terms + n_terms);
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
-
 static void make_check(const struct cairn_index_write *write, bool added)
 {
 	make_must(write->status == CAIRN_OK && added, write->diag.rule ? write->diag.text : "it was there");
@@ -213,7 +209,7 @@ static void make_done(struct cairn_index_write *write)
 	sem_post(&s->make->room);
 }
 
-/* Chunk queries look for the object of each xorb that they offer. Nobody reads the object here. */
+/* Makes an object. Chunk queries check that the object of each offered xorb exists; nobody reads it here. */
 static void make_object(const char *dir, const struct cairn_hash *xorb, uint64_t bytes)
 {
 	char text[CAIRN_HASH_TEXT_BYTES], path[4096];
@@ -222,7 +218,7 @@ static void make_object(const char *dir, const struct cairn_hash *xorb, uint64_t
 	make_must(len > 0 && (size_t)len < sizeof(path), "the path is too long");
 	for (char *slash = strstr(path, "/objects"); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		(void)mkdir(path, 0777); /* exists already, or opening the file fails */
+		(void)mkdir(path, 0777); /* the folder exists already, or opening the file fails */
 		*slash = '/';
 	}
 	FILE *file = fopen(path, "wbe");
@@ -301,8 +297,6 @@ static void make_finish(struct make *m)
 			cairn_chunk_list_fini(&m->shard[i].list[x]);
 	}
 }
-
-/* --- targets ------------------------------------------------------------------------------------------------------ */
 
 static struct cairn_hash make_hit(const struct make *m, uint64_t number)
 {

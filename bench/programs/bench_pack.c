@@ -69,8 +69,6 @@ static int make_file(const char *folder, const char *name)
 	return fd;
 }
 
-/* --- create ------------------------------------------------------------------------------------------------------- */
-
 static uint8_t block[BLOCK_BYTES];
 
 static void put_objects(struct cairn_store *store, uint64_t n, uint64_t bytes)
@@ -118,7 +116,7 @@ static enum cairn_status drop_object(void *ctx, const struct cairn_hash *hash, u
 	return cairn_store_packing_drop(ctx, hash);
 }
 
-/* @param[out] durable_s  time until the pack is durable and served */
+/* Moves the objects into a pack. @param[out] durable_s  time until the pack is durable and served */
 static double pack_objects(struct cairn_store *store, uint64_t n, uint64_t bytes, double *durable_s)
 {
 	struct cairn_store_packing *p;
@@ -149,11 +147,11 @@ static struct cairn_store *open_store(const char *folder)
 
 static void create(const char *folder, uint64_t n, uint64_t bytes, bool copy_first)
 {
-	static const struct timespec AGE = {.tv_sec = 4}; /* older objects are not compared again */
+	static const struct timespec AGE = {.tv_sec = 4}; /* older objects do not have to be compared again */
 	double copy_s = 0, durable_s;
 	struct cairn_store *store = open_store(folder);
 	put_objects(store, n, bytes);
-	sync(); /* earlier writes must not burden the timed ones */
+	sync(); /* earlier writes must not slow down the timed ones */
 	(void)nanosleep(&AGE, NULL);
 	if (copy_first)
 		copy_s = copy_objects(store, folder, n, bytes);
@@ -163,8 +161,6 @@ static void create(const char *folder, uint64_t n, uint64_t bytes, bool copy_fir
 	cairn_store_free(store);
 	printf("{\"copy_s\":%.4f,\"durable_s\":%.4f,\"pack_s\":%.4f}\n", copy_s, durable_s, pack_s);
 }
-
-/* --- find --------------------------------------------------------------------------------------------------------- */
 
 static double write_pack(int fd, uint64_t n)
 {
@@ -181,7 +177,7 @@ static double write_pack(int fd, uint64_t n)
 	return now_s(CLOCK_PROCESS_CPUTIME_ID) - began;
 }
 
-/* @return lookups a second; want CAIRN_OK: of existing keys, and each object's first byte is read */
+/* Returns lookups a second. If want is CAIRN_OK the keys exist, and the first byte of each object is read. */
 static double find_rate(const struct cairn_readshard *s, uint64_t n, enum cairn_status want)
 {
 	uint64_t state = 7, sum = 0;
@@ -227,7 +223,7 @@ static double stat_rate(struct cairn_store *store, uint64_t n)
 	return GETS / (now_s(CLOCK_PROCESS_CPUTIME_ID) - began);
 }
 
-/* The peak of this program alone: getrusage() would start with the peak of its parent. */
+/* Returns the peak memory of this program alone: getrusage() would include the peak of its parent. */
 static double peak_mib(void)
 {
 	char line[128];
@@ -251,7 +247,7 @@ static void find(const char *folder, uint64_t n)
 	must(cairn_readshard_open(&s, fd, NULL), "read");
 	double open_ms = (now_s(CLOCK_PROCESS_CPUTIME_ID) - began) * 1e3;
 	(void)close(fd);
-	(void)find_rate(s, n, CAIRN_OK); /* warm */
+	(void)find_rate(s, n, CAIRN_OK); /* warms up */
 	double hits = find_rate(s, n, CAIRN_OK), misses = find_rate(s, n, CAIRN_E_NOT_FOUND);
 	double gets = get_rate(store, n), stats = stat_rate(store, n);
 	printf("{\"write_cpu_s\":%.3f,\"write_mib\":%.1f,\"open_ms\":%.2f,\"hits\":%.0f,\"misses\":%.0f,\"gets\":%.0f,"

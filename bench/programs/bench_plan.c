@@ -24,7 +24,7 @@ static double plan_now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* @param[out] plan_ms  the part without the JSON */
+/* Plans a file once, with its JSON. @param[out] plan_ms  without the JSON */
 static double plan_round(struct cairn_cas *cas, const struct cairn_hash *file, bool v1, double *plan_ms)
 {
 	struct plan_urls urls = {

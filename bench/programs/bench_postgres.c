@@ -66,8 +66,8 @@ struct bare {
 	const char *known[16];
 	int n_known;
 	uint64_t random;
-	int64_t shard, file, xorbs[XORBS]; /* numbers of rows */
-	unsigned n_syncs;                  /* syncs under way */
+	int64_t shard, file, xorbs[XORBS]; /* numbers of the next rows */
+	unsigned n_syncs;                  /* syncs that have no answer yet */
 	uint64_t n_done;
 };
 
@@ -156,8 +156,6 @@ static void args_array(struct args *args, struct array *a)
 	args_bytes(args, a->bytes, a->len, a->type == OID_INT8 ? OID_INT8S : OID_BYTEAS);
 }
 
-/* --- sending ------------------------------------------------------------------------------------------------------ */
-
 static void bare_send(struct bare *b, const char *sql, const struct args *args)
 {
 	static const struct args NONE = {.n = 0};
@@ -183,7 +181,7 @@ static void bare_sync(struct bare *b)
 	b->n_syncs++;
 }
 
-/* Takes answers until only `left` syncs are under way. */
+/* Takes answers until only `left` syncs have none. */
 static void bare_take(struct bare *b, unsigned left)
 {
 	while (b->n_syncs > left) {
@@ -213,8 +211,6 @@ static PGresult *bare_ask(struct bare *b, const char *sql, const char *argument)
 		bare_die(b, sql);
 	return r;
 }
-
-/* --- shards ------------------------------------------------------------------------------------------------------- */
 
 static void shards_prepare(struct bare *b)
 {
@@ -246,7 +242,7 @@ static void shards_send_files(struct bare *b, int64_t xorb, unsigned n_files)
 		array_add(&hashes, bytes, sizeof(bytes));
 		array_add(&terms, bytes, TERM_BYTES);
 		array_add_number(&xorbs, xorb);
-		bare_random_hash(b, bytes); /* a SHA-256, which clients always send */
+		bare_random_hash(b, bytes); /* the SHA-256, which clients always send */
 		array_add(&words, bytes, sizeof(bytes));
 	}
 	args_array(&files, &ids);
@@ -312,8 +308,6 @@ static void shards_commit(struct bare *b, unsigned n_shards, unsigned n_files)
 	bare_sync(b);
 	b->n_done += n_shards;
 }
-
-/* --- the run ------------------------------------------------------------------------------------------------------ */
 
 static void misses_send(struct bare *b, unsigned n)
 {

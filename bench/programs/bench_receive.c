@@ -20,7 +20,7 @@ enum { PIECE_BYTES = 512 * 1024, LIBRARY_BYTES = 18 * 1024, SENT_BYTES = 1 << 20
 
 struct way {
 	const char *name;
-	size_t recv_bytes;  /* at most in one call */
+	size_t recv_bytes;  /* most bytes of one call */
 	int receive_buffer; /* SO_RCVBUF; 0: the default */
 	bool store, direct, worker, splice, read_back;
 };
@@ -48,13 +48,12 @@ static void must(bool right, const char *what)
 	exit(EXIT_FAILURE);
 }
 
-/* --- a worker that writes, two pieces ------------------------------------------------------------------------------
- */
+/* --- a worker that writes, two pieces --------------------------------------------------------------------------- */
 
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	const uint8_t *piece; /* piece to be written; NULL: none */
+	const uint8_t *piece; /* the piece that the worker writes; NULL: none */
 	size_t len;
 	int fd;
 	bool over;
@@ -172,7 +171,7 @@ static double seconds(struct timeval t)
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
-/* Starts a child that sends over a connection of its own. @return the socket that receives */
+/* Starts a child that sends over its own connection. @return the receiving socket */
 static int start_sender(const struct way *way, size_t len, pid_t *child)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -21,7 +21,7 @@ enum {
 	MESSAGES_MAX = 1000 * 1000,
 };
 
-/* Prepared messages: end offsets into one buffer. */
+/* Prepared messages: one buffer, and the offset at which each message ends. */
 struct messages {
 	struct cairn_buf bytes;
 	size_t *ends;
@@ -83,7 +83,7 @@ static struct cairn_hash messages_tree(struct messages *m, struct cairn_hash *ha
 	return hashes[0];
 }
 
-/* Prepares the messages of a list of terms: of each range if wanted, then of the tree over all chunks. */
+/* Prepares the messages of a list of terms: of each range if wanted, and of the tree over all chunks. */
 static struct cairn_hash bench_prepare(struct messages *nodes, struct messages *ranges, const struct made_term *terms,
 				       size_t n_terms)
 {
@@ -111,7 +111,7 @@ static struct cairn_hash bench_prepare(struct messages *nodes, struct messages *
 	return root;
 }
 
-/* Terms of 1 to 39 chunks that alternate between xorbs, as in files that share parts with others. */
+/* Makes terms of 1 to 39 chunks that alternate between xorbs, as in files that share parts with others. */
 static void bench_terms(struct made_term *terms, const struct made_xorb *xorbs, uint64_t *state)
 {
 	for (size_t i = 0; i < TERMS_A_FILE; i++) {
@@ -169,7 +169,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The best of several rounds of each. The kinds alternate, so that a slow moment of the machine affects all alike. */
+/* Measures the best of several rounds of each kind. The kinds alternate, so a slow moment affects all of them. */
 static void bench_run(const struct cairn_buf *shard, const struct made_xorb *xorbs, const struct messages *nodes,
 		      const struct messages *ranges, long rounds)
 {

@@ -38,7 +38,7 @@ static uint64_t xorb_random(void)
 	return x ^ x >> 31;
 }
 
-/* Text: words of a small vocabulary. Floats: the low half of the mantissa is zero, as after widening bfloat16. */
+/* Fills a chunk. Text: words of a small vocabulary. Floats: the low half of the mantissa is zero, as in bfloat16. */
 static void xorb_fill(uint8_t *raw, const char *kind)
 {
 	if (strcmp(kind, "text") == 0) {

@@ -15,13 +15,13 @@
 enum { LOCKS_PLACES = 4096, LOCKS_DEPTH = 16 };
 
 struct locks_place {
-	atomic_uintptr_t at; /* 0: free */
+	atomic_uintptr_t at; /* return address of the call; 0: free */
 	atomic_uint_fast64_t n, held_ns, n_waits, waited_ns;
 };
 
 static struct locks_place places[LOCKS_PLACES];
 
-/* The mutexes that this thread holds, the latest last. Mutexes beyond LOCKS_DEPTH are not counted. */
+/* The mutexes that this thread holds, the newest last. Mutexes beyond LOCKS_DEPTH are not counted. */
 static __thread struct locks_held {
 	const pthread_mutex_t *mutex;
 	struct locks_place *place;
@@ -72,7 +72,7 @@ static void locks_taken(const pthread_mutex_t *mutex, struct locks_place *place)
 		held[n_held++] = (struct locks_held){mutex, place, locks_now_ns()};
 }
 
-/* @return the place that took the mutex; NULL: not counted */
+/* Removes a mutex from those of the thread. @return the place that took it; NULL: not counted */
 static struct locks_place *locks_given(const pthread_mutex_t *mutex)
 {
 	for (unsigned i = n_held; i-- > 0;) {
@@ -135,7 +135,7 @@ __attribute__((destructor)) static void locks_end(void)
 		struct locks_place *p = &places[i];
 		uintptr_t at = atomic_load(&p->at);
 		Dl_info in;
-		if (at != 0 && dladdr((const void *)at, &in) != 0) /* the call is before its return address */
+		if (at != 0 && dladdr((const void *)at, &in) != 0) /* the call stands before its return address */
 			(void)fprintf(out, "%jx %ju %ju %ju %ju %s\n", (uintmax_t)(at - 1 - (uintptr_t)in.dli_fbase),
 				      (uintmax_t)p->n, (uintmax_t)p->held_ns, (uintmax_t)p->n_waits,
 				      (uintmax_t)p->waited_ns, in.dli_fname);

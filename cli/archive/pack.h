@@ -8,7 +8,7 @@ struct pack_args {
 	struct server_options server;
 	const char *older_than, *output;
 	bool json, quiet;
-	bool raw;       /* keys are plain hexadecimal */
+	bool raw;       /* keys are plain hexadecimal: no Xet hashes */
 	bool sha256;    /* also compute the SHA-256 of the contents */
 	bool skip_data; /* do not read contents */
 };

@@ -1,4 +1,4 @@
-/* cairn pack list, get, verify and delete on a file. */
+/* The verbs list, get, verify and delete of cairn pack, which work on a pack file. */
 #include "archive/readshard/delete.h"
 #include "base/fd.h"
 #include "base/sys.h"
@@ -40,8 +40,6 @@ static enum cairn_status pack_file_open(struct pack_file *f, const char *path, i
 	return cairn_readshard_open(&f->shard, f->fd, diag);
 }
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
-
 static const char *pack_key_text(const struct pack_args *args, char out[static PACK_KEY_TEXT_BYTES], const uint8_t *key)
 {
 	struct cairn_hash hash;
@@ -63,8 +61,6 @@ static int pack_bad_key(const struct cli_command *command, const char *text)
 {
 	return cli_usage_error(command, "\"%s\" is not a hash of 64 hexadecimal digits", text);
 }
-
-/* --- list --------------------------------------------------------------------------------------------------------- */
 
 static void pack_print_object(struct report *r, const char *key, const struct cairn_readshard_slot *slot)
 {
@@ -114,9 +110,7 @@ int pack_list_file(const struct pack_args *args, const char *path)
 	return report_end(&r, status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(path, status, &diag));
 }
 
-/* --- get ---------------------------------------------------------------------------------------------------------- */
-
-/* Writes into a file that gets its name when complete, or to standard output. */
+/* Writes an object into a file that gets its name when complete, or to standard output. */
 static enum cairn_status pack_write(int from_fd, const struct cairn_readshard_slot *slot, int to_fd,
 				    struct cairn_diag *diag)
 {
@@ -155,14 +149,13 @@ int pack_get(const struct cli_command *command, const struct pack_args *args, co
 	if (status == CAIRN_OK)
 		status = cairn_readshard_find(f.shard, hash.b, &slot, &diag);
 	if (status == CAIRN_E_NOT_FOUND && f.shard)
-		status = cairn_fail(&diag, status, "pack.unknown", CAIRN_NO_OFFSET, "%s is not in it", key);
+		status = cairn_fail(&diag, status, "pack.unknown", CAIRN_NO_OFFSET,
+				    "it has no object of this key: %s; list shows the keys", key);
 	if (status == CAIRN_OK)
 		status = args->output ? pack_write_file(f.fd, &slot, args->output, &diag)
 				      : pack_write(f.fd, &slot, STDOUT_FILENO, &diag);
 	return status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(path, status, &diag);
 }
-
-/* --- verify ------------------------------------------------------------------------------------------------------- */
 
 struct pack_check {
 	const struct pack_args *args;
@@ -171,7 +164,7 @@ struct pack_check {
 	uint8_t block[PACK_BLOCK_BYTES];
 };
 
-/* Checks contents against their key: a xorb with that root, or bytes with that SHA-256. */
+/* Checks an object's contents against its key: a xorb with that root, or bytes with that SHA-256. */
 static enum cairn_status pack_check_object(struct pack_check *c, const struct pack_file *f,
 					   const struct cairn_readshard_slot *slot, struct cairn_diag *diag)
 {
@@ -207,7 +200,7 @@ static enum cairn_status pack_check_object(struct pack_check *c, const struct pa
 				    "the object's bytes do not have the SHA-256 that is its key");
 }
 
-/* Reports an offence within an object with its place in the file. */
+/* Reports an error within an object, with its offset in the file. */
 static enum cairn_status pack_check_contents(struct pack_check *c, const struct pack_file *f, struct cairn_diag *diag)
 {
 	uint32_t *slots, n;
@@ -302,8 +295,6 @@ int pack_verify(const struct pack_args *args, char **paths, int n)
 	return report_end(&r, code);
 }
 
-/* --- delete ------------------------------------------------------------------------------------------------------- */
-
 static enum cairn_status pack_delete_one(struct pack_file *f, const struct pack_args *args, const char *key,
 					 struct cairn_diag *diag)
 {
@@ -312,9 +303,9 @@ static enum cairn_status pack_delete_one(struct pack_file *f, const struct pack_
 	if (!pack_key_parse(args, &hash, key))
 		return CAIRN_E_USAGE;
 	enum cairn_status status = cairn_readshard_delete(f->shard, f->fd, hash.b, &zeroed, diag);
-	return status == CAIRN_E_NOT_FOUND
-		       ? cairn_fail(diag, status, "pack.unknown", CAIRN_NO_OFFSET, "%s is not in it", key)
-		       : status;
+	return status == CAIRN_E_NOT_FOUND ? cairn_fail(diag, status, "pack.unknown", CAIRN_NO_OFFSET,
+							"it has no object of this key: %s; list shows the keys", key)
+					   : status;
 }
 
 int pack_delete(const struct cli_command *command, const struct pack_args *args, const char *path, char **keys, int n)
@@ -328,13 +319,12 @@ int pack_delete(const struct cli_command *command, const struct pack_args *args,
 			return pack_bad_key(command, keys[i]);
 	enum cairn_status status = pack_file_open(&f, path, O_RDWR, &diag);
 	if (status == CAIRN_OK && cairn_sys_flock(f.fd, LOCK_EX | LOCK_NB) < 0)
-		status = cairn_fail(
-			&diag, CAIRN_E_CONFLICT, "pack.in_use", CAIRN_NO_OFFSET,
-			"a daemon serves from it: let it collect what nobody needs (cairn rm, cairn gc), or stop "
-			"it");
+		status = cairn_fail(&diag, CAIRN_E_CONFLICT, "pack.in_use", CAIRN_NO_OFFSET,
+				    "a daemon serves from it: let the daemon remove the xorbs (cairn rm, cairn gc), or "
+				    "stop the daemon");
 	for (int i = 0; i < n && status == CAIRN_OK; i++)
 		status = pack_delete_one(&f, args, keys[i], &diag);
-	/* This also zeroes what an earlier deletion left when it was interrupted. */
+	/* this call also zeroes the remains of a deletion that was interrupted */
 	if (status == CAIRN_OK)
 		status = cairn_readshard_scrub(f.shard, f.fd, &zeroed, &diag);
 	if (status != CAIRN_OK)
@@ -344,7 +334,9 @@ int pack_delete(const struct cli_command *command, const struct pack_args *args,
 			  diag.offset);
 	if (!args->quiet && !args->json)
 		cli_line("%s: %d deleted%s", path, n,
-			 zeroed || diag.rule ? "" : "; somebody still reads bytes of it, delete again to zero them");
+			 zeroed || diag.rule
+				 ? ""
+				 : "; another program still reads them: run the command again later to zero the bytes");
 	if (args->json)
 		(void)printf("{\"deleted\":%d,\"zeroed\":%s}\n", n, zeroed ? "true" : "false");
 	return fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_IO;

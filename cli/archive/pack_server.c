@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PACK_ANSWER_BYTES_MAX = 1024 * 1024, PACK_ASK_EVERY_MS = 200 };
+enum { PACK_ASK_EVERY_MS = 200 };
 
 static bool pack_show_one(const struct cairn_json *pack)
 {
@@ -76,59 +76,47 @@ struct pack_job {
 	uint64_t id, total_bytes, bytes, xorbs, moved;
 	bool running, durable;
 	char code[80];
-	char message[256]; /* empty: success */
+	char message[256]; /* empty: the job succeeded */
 };
 
-static enum cairn_status pack_odd_answer(struct cairn_diag *diag)
-{
-	return cairn_fail(diag, CAIRN_E_BUSY, "server.answer", CAIRN_NO_OFFSET,
-			  "the server's answer is not what it should be: is it older than this program?");
-}
-
-static enum cairn_status pack_begin(struct client *client, const char *path, struct cairn_buf *answer, uint64_t *id,
-				    struct cairn_diag *diag)
+static enum cairn_status pack_begin(struct client *client, const char *path, uint64_t *id, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
-	enum cairn_status status = client_request(client, CLIENT_POST, path, NULL, 0, answer, diag);
+	enum cairn_status status = admin_fetch(client, CLIENT_POST, path, NULL, &json, diag);
 	if (status != CAIRN_OK)
 		return status;
-	if (client_json(&json, answer) != CAIRN_OK || !admin_number(json, "job", id))
-		return pack_odd_answer(diag);
-	return CAIRN_OK;
+	return admin_number(json, "job", id) ? CAIRN_OK : admin_odd_answer(diag);
 }
 
-static enum cairn_status pack_ask(struct client *client, struct cairn_buf *answer, struct pack_job *job,
-				  struct cairn_diag *diag)
+static enum cairn_status pack_ask(struct client *client, struct pack_job *job, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
-	enum cairn_status status = client_request(client, CLIENT_GET, "/v1/packs", NULL, 0, answer, diag);
+	enum cairn_status status = admin_fetch(client, CLIENT_GET, "/v1/packs", NULL, &json, diag);
 	if (status != CAIRN_OK)
 		return status;
-	const struct cairn_json *j = NULL;
-	if (client_json(&json, answer) == CAIRN_OK)
-		j = cairn_json_get(json, "job");
+	const struct cairn_json *j = cairn_json_get(json, "job");
 	*job = (struct pack_job){0};
 	if (!admin_number(j, "id", &job->id) || !admin_number(j, "total_bytes", &job->total_bytes) ||
 	    !admin_number(j, "bytes", &job->bytes) || !admin_number(j, "xorbs", &job->xorbs) ||
 	    !admin_number(j, "moved", &job->moved) || !cairn_json_bool_of(j, "running", &job->running) ||
 	    !cairn_json_bool_of(j, "durable", &job->durable))
-		return pack_odd_answer(diag);
+		return admin_odd_answer(diag);
 	const char *code = cairn_json_text_of(j, "code"), *message = cairn_json_text_of(j, "message");
 	(void)snprintf(job->code, sizeof(job->code), "%s", code ? code : "");
 	(void)snprintf(job->message, sizeof(job->message), "%s", message ? message : "");
 	return CAIRN_OK;
 }
 
-/* Polls until the pack is durable, or the job has ended. The server continues without polling, too: removing the
- * packed xorbs from the object folder may take much longer than packing them. */
-static enum cairn_status pack_wait(struct client *client, struct cairn_buf *answer, uint64_t id, bool quiet,
-				   struct pack_job *job, struct cairn_diag *diag)
+/* Polls until the pack is durable or the job has ended. The server goes on without polling, too. Removing the packed
+ * xorbs from the object folder may take much longer than packing them. */
+static enum cairn_status pack_wait(struct client *client, uint64_t id, bool quiet, struct pack_job *job,
+				   struct cairn_diag *diag)
 {
 	struct progress progress;
 	enum cairn_status status;
 	progress_init(&progress, !quiet, 0, "packed");
 	do {
-		status = pack_ask(client, answer, job, diag);
+		status = pack_ask(client, job, diag);
 		if (status == CAIRN_OK && job->id != id)
 			status = cairn_fail(
 				diag, CAIRN_E_BUSY, "pack.running", CAIRN_NO_OFFSET,
@@ -177,7 +165,7 @@ static int pack_print_made(const struct pack_args *args, const char *name, const
 	} else {
 		cli_line("%s: %" PRIu64 " xorbs of %s", name, job->xorbs, report_size(size, job->bytes));
 		if (job->running)
-			(void)puts("they are leaving the object folder now, in the background");
+			(void)puts("the server removes them from the object folder in the background");
 	}
 	return report_end(&r, CLI_EXIT_OK);
 }
@@ -186,7 +174,6 @@ int pack_create(const struct cli_command *command, const struct pack_args *args,
 {
 	CLEANUP(client_freep) struct client *client = NULL;
 	CLEANUP(cairn_buf_fini) struct cairn_buf path = cairn_buf_init(4096);
-	CLEANUP(cairn_buf_fini) struct cairn_buf answer = cairn_buf_init(PACK_ANSWER_BYTES_MAX);
 	struct cairn_diag diag = {0};
 	struct pack_job job = {0};
 	uint64_t id = 0;
@@ -207,9 +194,9 @@ int pack_create(const struct cli_command *command, const struct pack_args *args,
 		return cli_usage_error(command, "the name is too long");
 	enum cairn_status status = server_options_open(&args->server, &client, &diag);
 	if (status == CAIRN_OK)
-		status = pack_begin(client, target, &answer, &id, &diag);
+		status = pack_begin(client, target, &id, &diag);
 	if (status == CAIRN_OK)
-		status = pack_wait(client, &answer, id, args->quiet || args->json || args->server.verbose, &job, &diag);
+		status = pack_wait(client, id, args->quiet || args->json || args->server.verbose, &job, &diag);
 	if (status != CAIRN_OK)
 		return cli_fail(name, status, &diag);
 	return job.message[0] ? pack_refused(name, &job) : pack_print_made(args, name, &job);

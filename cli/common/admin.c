@@ -15,7 +15,7 @@ static int admin_print(const struct admin_call *call, const struct cairn_buf *an
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
 	bool parsed = client_json(&json, answer) == CAIRN_OK;
 	if (!parsed || !cairn_json_is_object(json)) {
-		cli_error("%s: the server's answer is not what it should be: is %s a server of another kind?",
+		cli_error("%s: the server's answer cannot be understood: is %s a server of another kind?",
 			  call->subject, call->path);
 		return CLI_EXIT_UNAVAILABLE;
 	}
@@ -51,6 +51,23 @@ int admin_ask(const struct admin_call *call)
 		status = client_request(client, call->method, call->path, (const uint8_t *)call->body,
 					call->body ? strlen(call->body) : 0, &answer, &diag);
 	return status == CAIRN_OK ? admin_print(call, &answer) : cli_fail(call->subject, status, &diag);
+}
+
+enum cairn_status admin_odd_answer(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_BUSY, "server.answer", CAIRN_NO_OFFSET,
+			  "the server's answer cannot be understood: is the server older than this program?");
+}
+
+enum cairn_status admin_fetch(struct client *client, enum client_method method, const char *path, const char *body,
+			      struct cairn_json **out, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_buf_fini) struct cairn_buf answer = cairn_buf_init(ADMIN_ANSWER_BYTES_MAX);
+	enum cairn_status status =
+		client_request(client, method, path, (const uint8_t *)body, body ? strlen(body) : 0, &answer, diag);
+	if (status != CAIRN_OK)
+		return status;
+	return client_json(out, &answer) == CAIRN_OK ? CAIRN_OK : admin_odd_answer(diag);
 }
 
 void admin_add_arg(struct cairn_buf *path, const char *name, const char *value)

@@ -42,7 +42,7 @@ enum cairn_status answer_read(struct answer *out, const uint8_t *bytes, size_t l
 
 bool answer_is_fresh(const struct answer *a, int64_t now_unix_s)
 {
-	/* 0: never expires, as the reference's test server writes it. */
+	/* 0: never expires, as in the reference's test server */
 	return a->footer.key_expiry_unix_s == 0 ||
 	       (now_unix_s >= 0 && a->footer.key_expiry_unix_s >= (uint64_t)now_unix_s);
 }

@@ -8,7 +8,7 @@
 enum { ANSWER_BYTES_MAX = 64 * 1024 * 1024 };
 
 struct answer {
-	struct cairn_shard_reader xorbs; /* before the first xorb: copy the reader and read on */
+	struct cairn_shard_reader xorbs; /* stands before the first xorb: to read on, copy this reader */
 	struct cairn_shard_footer footer;
 	uint64_t n_xorbs, n_chunks;
 };
@@ -17,8 +17,7 @@ struct answer {
 CAIRN_MUST_USE enum cairn_status answer_ask(struct client *client, const struct cairn_hash *chunk,
 					    struct cairn_buf *bytes, struct cairn_diag *diag);
 
-/** Checks a whole answer. Borrows bytes.
- * @return CAIRN_OK; CAIRN_E_FORMAT malformed, or without a footer */
+/** Checks a whole answer. Borrows bytes. @return CAIRN_OK; CAIRN_E_FORMAT malformed, or without a footer */
 CAIRN_MUST_USE enum cairn_status answer_read(struct answer *out, const uint8_t *bytes, size_t len,
 					     struct cairn_diag *diag);
 

@@ -9,12 +9,12 @@
 /** Exit codes (sysexits.h); the man page and --help list them. */
 enum cli_exit {
 	CLI_EXIT_OK = 0,
-	CLI_EXIT_USAGE = 64,       /* the command line */
-	CLI_EXIT_DATA = 65,        /* the bytes are wrong, or the server refused them */
+	CLI_EXIT_USAGE = 64,       /* the command line is wrong */
+	CLI_EXIT_DATA = 65,        /* bytes are wrong, or the server refused them */
 	CLI_EXIT_NO_INPUT = 66,    /* a file cannot be opened, or the server does not know the hash */
 	CLI_EXIT_UNAVAILABLE = 69, /* the server cannot be reached, or cannot answer */
-	CLI_EXIT_INTERNAL = 70,    /* memory, or a fault of this program */
-	CLI_EXIT_CANT_CREATE = 73, /* an output file */
+	CLI_EXIT_INTERNAL = 70,    /* no memory, or a fault of this program */
+	CLI_EXIT_CANT_CREATE = 73, /* an output file cannot be created */
 	CLI_EXIT_IO = 74,          /* reading or writing failed half way */
 	CLI_EXIT_DENIED = 77,      /* token missing, wrong, expired or too narrow */
 };
@@ -32,7 +32,7 @@ extern const struct cli_command CLI_HASH, CLI_INSPECT, CLI_VERIFY, CLI_PUSH, CLI
 	CLI_EXPORT, CLI_BACKUP, CLI_RESTORE, CLI_IMPORT, CLI_FOLD, CLI_PACK, CLI_LS, CLI_SCRUB, CLI_REPAIR, CLI_USAGE,
 	CLI_INFO, CLI_BACKUPS, CLI_MIGRATE_STORE, CLI_INIT, CLI_MIRROR;
 
-/** Writes text as cairn_visible_text() does: text from a file or a server must not control a terminal. */
+/** Writes a text as cairn_visible_text() shows it: texts from a file or a server must not control a terminal. */
 void cli_put_text(FILE *to, const char *text);
 
 /** Writes a line to standard output through cli_put_text(), and adds the newline. */
@@ -41,12 +41,11 @@ void cli_line(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 /** Writes "cairn: ..." to standard error, through cli_put_text(). */
 void cli_error(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 
-/** Writes "cairn: ..." to standard error, for a message that reports no failure. It makes one write of the whole line,
- * so several threads may call it at the same time. */
+/** Writes "cairn: ..." to standard error, for a message that is not about a failure. The whole line is one write, so
+ * several threads may call this at the same time. */
 void cli_note(const char *fmt, ...) CAIRN_PRINTF(1, 2);
 
-/** Writes "cairn: ..." to standard error, then a line that says how to see the command's help.
- *  @return CLI_EXIT_USAGE */
+/** Writes "cairn: ..." to standard error, and a line that says how to see the command's help. @return CLI_EXIT_USAGE */
 int cli_usage_error(const struct cli_command *command, const char *fmt, ...) CAIRN_PRINTF(2, 3);
 
 /** Writes "cairn: subject: why" with the rule, offset and values that diag has. @return the exit code for status */
@@ -59,10 +58,10 @@ enum { CLI_SUBJECT_BYTES_MAX = 4096 };
 /** The failure that the program reported last. Plain value. */
 struct cli_failure {
 	bool reported;            /* false: no failure was reported */
-	bool json_begun;          /* JSON was on standard output before the failure */
+	bool json_begun;          /* JSON was written to standard output before the failure */
 	enum cairn_status status; /* CAIRN_OK: only the text is set */
 	struct cairn_diag diag;
-	char subject[CLI_SUBJECT_BYTES_MAX]; /* may be cut; empty: none */
+	char subject[CLI_SUBJECT_BYTES_MAX]; /* the file or request that failed, perhaps cut; empty: none */
 };
 /** Returns the last failure of the main thread. */
 const struct cli_failure *cli_last_failure(void);
@@ -70,7 +69,7 @@ const struct cli_failure *cli_last_failure(void);
 /** Notes that a JSON value has begun on standard output; later failures go into that value. */
 void cli_json_begun(void);
 
-/** Returns whether a command line asks for JSON: --json before "--". */
+/** Does a command line ask for JSON: --json before "--"? */
 bool cli_wants_json(int argc, char **argv);
 
 /** Returns the exit code for a status. */

@@ -18,14 +18,12 @@
 
 enum {
 	CLIENT_CONNECT_TIMEOUT_S = 30,
-	CLIENT_STALL_TIMEOUT_S = 300, /* without a byte in either direction */
-	CLIENT_SMALL_TIMEOUT_S = 30,  /* without a byte, for requests that are answered at once */
+	CLIENT_STALL_TIMEOUT_S = 300, /* longest time without a byte in either direction */
+	CLIENT_SMALL_TIMEOUT_S = 30,  /* the same, for requests that are answered at once */
 	CLIENT_RETRY_FIRST_MS = 500,
 	CLIENT_RETRY_MAX_MS = 60 * 1000,
-	CLIENT_TELL_FROM_MS = 2000, /* report waits and failed tries from this length on */
+	CLIENT_REPORT_FROM_MS = 2000, /* waits and failed tries that take at least this long are reported */
 };
-
-/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 static void client_free(struct client *c)
 {
@@ -49,7 +47,7 @@ static bool client_add_header(struct client *c, const char *name, const char *va
 	if (asprintf(&line, "%s: %s", name, value) < 0)
 		return false;
 	struct curl_slist *longer = curl_slist_append(c->headers, line);
-	explicit_bzero(line, strlen(line)); /* the text may hold the token */
+	explicit_bzero(line, strlen(line)); /* the text may contain the token */
 	free(line);
 	if (longer)
 		c->headers = longer;
@@ -127,7 +125,7 @@ static void client_set_options(struct client *c)
 	(void)curl_easy_setopt(h, CURLOPT_ERRORBUFFER, c->error);
 	(void)curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
 	(void)curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
-	if (getenv("SSL_CERT_FILE")) /* CA certificates, by the variables of hf_xet and curl; libcurl ignores these */
+	if (getenv("SSL_CERT_FILE")) /* CA certificates from the variables of hf_xet and curl, which libcurl ignores */
 		(void)curl_easy_setopt(h, CURLOPT_CAINFO, getenv("SSL_CERT_FILE"));
 	(void)curl_easy_setopt(h, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	(void)curl_easy_setopt(h, CURLOPT_USERAGENT, "cairn/" CAIRN_VERSION);
@@ -192,8 +190,6 @@ enum cairn_status client_new_like(struct client **out, const struct client *c)
 	return CAIRN_OK;
 }
 
-/* --- one exchange ------------------------------------------------------------------------------------------------- */
-
 void client_exchange_fini(struct client_exchange *x)
 {
 	cairn_buf_fini(&x->error);
@@ -227,7 +223,7 @@ static void client_explain(const struct client_exchange *x, const char *what, st
 	const char *actual = cairn_json_text_of(error, "actual");
 	if (!message)
 		message = cairn_json_string(error);
-	/* The id is read from the header, because the answer to a HEAD has no body. */
+	/* read the id from the header, because the answer to a HEAD has no body */
 	bool has_id = curl_easy_header(x->c->curl, "X-Request-Id", 0, CURLH_HEADER, -1, &id) == CURLHE_OK;
 	bool has_offset = cairn_json_i64_of(error, "offset", &offset) && offset >= 0;
 	(void)cairn_fail(diag, CAIRN_OK, "server.answer", has_offset ? (uint64_t)offset : CAIRN_NO_OFFSET,
@@ -262,7 +258,7 @@ static enum cairn_status client_judge_code(const struct client_exchange *x, stru
 	return CAIRN_E_FORMAT;
 }
 
-/* Adds a likely remedy to the message. */
+/* Returns advice for the message. */
 static const char *client_advice(CURLcode rc)
 {
 	if (rc == CURLE_PEER_FAILED_VERIFICATION)
@@ -301,7 +297,7 @@ bool client_may_help(const struct client_exchange *x, CURLcode rc, enum cairn_st
 	return status == CAIRN_E_BUSY && (x->code >= 400 ? x->code != 501 : lost);
 }
 
-/* Prints an exchange for --verbose. Omits host and query, where a password or a signature may stand. */
+/* Prints an exchange for --verbose. Omits host and query, which may contain a password or a signature. */
 static void client_print_exchange(const struct client_exchange *x, CURLcode rc)
 {
 	CURL *h = x->c->curl;
@@ -353,17 +349,15 @@ static enum cairn_status client_once(struct client_exchange *x, enum client_meth
 	return status;
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
-
-/* Tells a person at the terminal why nothing moves; the bar is drawn again afterwards. A try that timed out is always
+/* Explains a delay to a person at the terminal; the bar is drawn again afterwards. A try that timed out is always
  * reported, because nothing else explains the delay. */
 static void client_print_wait(const struct client *c, const struct cairn_diag *why, int64_t ms)
 {
 	bool looked_at = isatty(STDERR_FILENO);
 	curl_off_t tried_us = 0;
 	(void)curl_easy_getinfo(c->curl, CURLINFO_TOTAL_TIME_T, &tried_us);
-	bool waited = c->hurries && tried_us / 1000 >= CLIENT_TELL_FROM_MS;
-	if (!waited && (ms < CLIENT_TELL_FROM_MS || !looked_at))
+	bool waited = c->hurries && tried_us / 1000 >= CLIENT_REPORT_FROM_MS;
+	if (!waited && (ms < CLIENT_REPORT_FROM_MS || !looked_at))
 		return;
 	if (looked_at)
 		(void)fputs("\r\033[K", stderr);

@@ -12,15 +12,15 @@ enum { CLIENT_FETCH_BUFFER_BYTES = 256 * 1024 };
 struct client_fetching {
 	struct client_exchange x;
 	const struct client_range *range;
-	uint64_t at; /* next byte wanted */
+	uint64_t at; /* offset of the next byte */
 	bool checked;
 	client_take *take;
 	void *ctx;
-	enum cairn_status status; /* status of take() or of the checks here */
+	enum cairn_status status; /* status of take(), or of a check of the answer */
 	struct cairn_diag *diag;
 };
 
-/* Passes only a 206 with exactly the requested bytes to take(). */
+/* Checks the answer: only a 206 with exactly the requested bytes is passed to take(). */
 static bool client_is_range(struct client_fetching *f)
 {
 	struct curl_header *header = NULL;
@@ -68,7 +68,7 @@ static enum cairn_status client_fetch_once(struct client_fetching *f, bool *agai
 	client_set_method(h, CLIENT_GET, NULL, 0);
 	(void)curl_easy_setopt(h, CURLOPT_URL, f->range->url);
 	(void)curl_easy_setopt(h, CURLOPT_RANGE, range);
-	(void)curl_easy_setopt(h, CURLOPT_HTTPHEADER, NULL); /* no token: the signed URL is the credential */
+	(void)curl_easy_setopt(h, CURLOPT_HTTPHEADER, NULL); /* send no token: the signed URL is the credential */
 	(void)curl_easy_setopt(h, CURLOPT_BUFFERSIZE, (long)CLIENT_FETCH_BUFFER_BYTES);
 	(void)curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, client_take_fetch);
 	(void)curl_easy_setopt(h, CURLOPT_WRITEDATA, f);

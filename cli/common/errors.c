@@ -28,7 +28,7 @@ static void cli_vput(FILE *to, const char *fmt, va_list ap)
 
 enum { ERRORS_NOTE_BYTES_MAX = 8 * CLI_SUBJECT_BYTES_MAX };
 
-static struct cli_failure errors_last; /* of the main thread, the only one that reports failures */
+static struct cli_failure errors_last; /* the last failure of the main thread, the only thread that reports failures */
 
 static void errors_remember(const char *subject, enum cairn_status status, const struct cairn_diag *diag)
 {

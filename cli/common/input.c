@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Ends the program on SIGBUS: the mapped file was cut or is unreadable, and no call can return an error. */
+/* Ends the program on SIGBUS: the mapped file was cut, or a page is unreadable, and no call can return an error. */
 static void input_cut(int signal)
 {
 	static const char TEXT[] = "cairn: a file that was being read was cut, or its disk failed [file.read]\n";

@@ -9,15 +9,15 @@
 #include <stdint.h>
 
 struct input {
-	const uint8_t *bytes; /* never NULL once open */
+	const uint8_t *bytes; /* never NULL once the file is open */
 	size_t len;
 	void *map; /* NULL: not mapped */
 };
 
-/** @return CAIRN_OK; CAIRN_E_NOT_FOUND cannot be opened, or is not a regular file; CAIRN_E_IO */
+/** Opens and maps a file. @return CAIRN_OK; CAIRN_E_NOT_FOUND: cannot be opened, or is no regular file; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status input_open(struct input *in, const char *path, struct cairn_diag *diag);
 
-/** For CLEANUP(); harmless on a zeroed one. */
+/** Unmaps the file. For CLEANUP(); harmless on a zeroed struct. */
 void input_fini(struct input *in);
 
 #endif

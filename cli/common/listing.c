@@ -20,18 +20,34 @@ struct listing_state {
 	struct report report;
 	uint64_t left; /* rows still to list */
 	char next[LISTING_NEXT_BYTES_MAX];
-	bool more;
-	bool is_partial; /* the server's last page said so */
+	bool begun, more;
+	bool is_partial; /* the server's last page said that rows may be missing */
 };
 
-/* Prints a page. Even a page without rows may name a next one, but not itself.
- * @return false: the answer lacks a member */
+/* Begins the output. @param page  the first page; NULL: none came */
+static bool listing_begin(struct listing_state *l, const struct cairn_json *page)
+{
+	bool good = true;
+	if (l->begun)
+		return true;
+	l->begun = true;
+	if (l->report.is_json)
+		cairn_json_open_object(&l->report.json, NULL);
+	if (l->listing->begin && page)
+		good = l->listing->begin(&l->report, page);
+	if (l->report.is_json)
+		cairn_json_open_array(&l->report.json, l->listing->name);
+	return good;
+}
+
+/* Prints a page. Even an empty page may name a next page, but not itself. @return false: the answer lacks a member */
 static bool listing_print_page(struct listing_state *l, const struct cairn_json *page)
 {
 	const struct cairn_json *rows = cairn_json_get(page, l->listing->name);
 	const char *next = cairn_json_text_of(page, "next");
 	size_t n = cairn_json_count(rows);
-	if (!cairn_json_is_array(rows) || (next && n == 0 && l->more && strcmp(next, l->next) == 0))
+	if (!listing_begin(l, page) || !cairn_json_is_array(rows) ||
+	    (next && n == 0 && l->more && strcmp(next, l->next) == 0))
 		return false;
 	for (size_t i = 0; i < n && l->left > 0; i++, l->left--) {
 		if (!l->listing->print(&l->report, cairn_json_at(rows, i)))
@@ -73,14 +89,11 @@ static int listing_all(struct listing_state *l)
 	struct cairn_diag diag = {0};
 	bool json = l->listing->is_json;
 	report_init(&l->report, json);
-	if (json) {
-		cairn_json_open_object(&l->report.json, NULL);
-		cairn_json_open_array(&l->report.json, l->listing->name);
-	}
 	enum cairn_status status;
 	do {
 		status = listing_page(l, &diag);
 	} while (status == CAIRN_OK && l->more && l->left > 0);
+	(void)listing_begin(l, NULL);
 	if (json) {
 		cairn_json_close(&l->report.json);
 		if (status != CAIRN_OK)

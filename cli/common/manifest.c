@@ -57,7 +57,7 @@ bool manifest_path_is_writable(const char *path)
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
 	if (!manifest_path_is_safe(path))
 		return false;
-	/* Refuse a path that is not UTF-8: JSON would change it. */
+	/* refuse a path that is not UTF-8, because JSON would change it */
 	cairn_buf_add(&text, "[", 1);
 	cairn_json_text(&text, path, SIZE_MAX);
 	cairn_buf_add(&text, "]", 1);

@@ -9,17 +9,17 @@
 enum {
 	MANIFEST_FILES_MAX = 1000000,
 	MANIFEST_PATH_BYTES_MAX = 4096,
-	MANIFEST_NAME_BYTES_MAX = 255,           /* between two slashes */
-	MANIFEST_BYTES_MAX = 1024 * 1024 * 1024, /* as JSON */
-	MANIFEST_VALUES_MAX = 16 * 1000 * 1000,  /* JSON values; the limit also counts commas in paths */
+	MANIFEST_NAME_BYTES_MAX = 255,           /* longest name between two slashes */
+	MANIFEST_BYTES_MAX = 1024 * 1024 * 1024, /* longest manifest, as JSON */
+	MANIFEST_VALUES_MAX = 16 * 1000 * 1000,  /* limit of JSON values, which also counts commas in paths */
 };
 
 struct manifest_file {
-	char *path; /* owned; relative, no empty part, no "." and no ".." */
+	char *path; /* owned; relative, without empty parts, "." or ".." */
 	struct cairn_hash hash;
 	uint64_t size_bytes;
 	uint8_t sha256[CAIRN_SHA256_BYTES];
-	unsigned mode; /* permissions only: 0 to 0777 */
+	unsigned mode; /* only permissions: 0 to 0777 */
 };
 
 /** Sorted by path as bytes, without duplicates. Owns its arrays. */
@@ -33,19 +33,19 @@ void manifest_fini(struct manifest *m);
 CAIRN_MUST_USE enum cairn_status manifest_add(struct manifest *m, const struct manifest_file *file,
 					      struct cairn_diag *diag);
 
-/** Returns whether a path may stand in a manifest: its names do not lead out of the folder. */
+/** May a path stand in a manifest? Its names must not lead out of the folder. */
 bool manifest_path_is_safe(const char *path);
 
-/** Returns whether a path can be written to a manifest: it is safe, and UTF-8. */
+/** Can a path be written to a manifest? It must be safe, and UTF-8. */
 bool manifest_path_is_writable(const char *path);
 
 /** Sorts the files by path. */
 void manifest_sort(struct manifest *m);
 
-/** Appends the manifest as JSON, with a newline after each file. out has the errors. */
+/** Appends the manifest as JSON, with a newline after each file. out keeps the errors. */
 void manifest_write(struct cairn_buf *out, const struct manifest *m);
 
-/** @return CAIRN_OK; CAIRN_E_FORMAT not a manifest, or not a valid one; CAIRN_E_LIMIT; CAIRN_E_NOMEM */
+/** Reads a manifest. @return CAIRN_OK; CAIRN_E_FORMAT: not a valid manifest; CAIRN_E_LIMIT; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status manifest_read(struct manifest *out, const uint8_t *json, size_t len,
 					       struct cairn_diag *diag);
 

@@ -11,6 +11,25 @@
 
 enum { OPTIONS_HELP = 1, OPTIONS_FIRST = 256 };
 
+bool cli_texts[1];
+
+static bool options_is_switch(const struct cli_option *option)
+{
+	return option->flag && option->flag != cli_texts;
+}
+
+/* Adds a text to those of an option that may be repeated. */
+static int options_add(const struct cli_command *command, const struct cli_option *option)
+{
+	size_t n = 0;
+	while (option->text[n])
+		n++;
+	if (n == CLI_TEXTS_MAX)
+		return cli_usage_error(command, "--%s is given more than %d times", option->name, CLI_TEXTS_MAX);
+	option->text[n] = optarg;
+	return CLI_RUN;
+}
+
 static int options_help(const struct cli_command *command)
 {
 	(void)fputs(command->help, stdout);
@@ -19,6 +38,8 @@ static int options_help(const struct cli_command *command)
 
 static int options_take(const struct cli_command *command, const struct cli_option *option)
 {
+	if (option->flag == cli_texts)
+		return options_add(command, option);
 	if (option->flag)
 		*option->flag = true;
 	else if (*option->text)
@@ -28,7 +49,7 @@ static int options_take(const struct cli_command *command, const struct cli_opti
 	return CLI_RUN;
 }
 
-/* Letters mean the same in every command that has the option. */
+/* Letters that mean the same in every command that has the option. */
 static const struct {
 	const char *name;
 	char letter;
@@ -49,7 +70,7 @@ static int options_print(const struct cli_option *options, size_t n)
 {
 	(void)puts("-h\n--help");
 	for (size_t i = 0; i < n; i++) {
-		const char *value = options[i].flag ? "" : "=";
+		const char *value = options_is_switch(&options[i]) ? "" : "=";
 		char letter = options_letter(&options[i]);
 		if (letter)
 			(void)printf("-%c%s\n", letter, value);
@@ -68,13 +89,13 @@ static void options_letters(char out[static 2 + 2 * OPTIONS_LETTERS_N + 1], cons
 		char letter = options_letter(&options[i]);
 		if (letter)
 			out[len++] = letter;
-		if (letter && !options[i].flag)
+		if (letter && !options_is_switch(&options[i]))
 			out[len++] = ':';
 	}
 	out[len] = '\0';
 }
 
-/* @param got  a letter, or the number that the table has */
+/* Finds an option. @param got  its letter, or its number in the table */
 static const struct cli_option *options_find(const struct cli_option *options, size_t n, int got)
 {
 	for (size_t i = 0; got < OPTIONS_FIRST && i < n; i++)
@@ -87,10 +108,10 @@ static const struct cli_option *options_find(const struct cli_option *options, s
 static int options_refuse(const struct cli_command *command, const struct cli_option *options, size_t n,
 			  const char *arg)
 {
-	if (optopt > ' ' && optopt < 127) /* in a cluster of letters, optind is still at the argument */
+	if (optopt > ' ' && optopt < 127) /* in a group of letters, optind is still at the argument */
 		return cli_usage_error(command, "there is no option \"-%c\"", optopt);
 	int len = (int)strcspn(arg, "=");
-	if (optopt != 0) /* an option of the table, by its number */
+	if (optopt != 0) /* an option of the table, named by its number */
 		return cli_usage_error(command, "%.*s takes no value", len, arg);
 	const char *name = arg + strspn(arg, "-");
 	struct cairn_nearest near = cairn_nearest_to(name, strcspn(name, "="));
@@ -111,11 +132,12 @@ int cli_options_read(const struct cli_command *command, const struct cli_option 
 	if (argc == 2 && strcmp(argv[1], "--print-options") == 0)
 		return options_print(options, n);
 	for (size_t i = 0; i < n; i++)
-		table[i + 1] = (struct option){options[i].name, options[i].flag ? no_argument : required_argument, NULL,
+		table[i + 1] = (struct option){options[i].name,
+					       options_is_switch(&options[i]) ? no_argument : required_argument, NULL,
 					       OPTIONS_FIRST + (int)i};
 	char letters[2 + 2 * OPTIONS_LETTERS_N + 1];
 	options_letters(letters, options, n);
-	opterr = 0; /* our own messages replace those of getopt */
+	opterr = 0; /* getopt prints no messages of its own */
 	optind = 1;
 	for (;;) {
 		int got = getopt_long(argc, argv, letters, table, NULL);
@@ -152,6 +174,21 @@ bool cli_parse_seconds(const char *text, int64_t *out_s)
 		}
 	}
 	return false;
+}
+
+/* Parses a size. It is at most 2^63 - 1, the maximum of JSON readers. */
+bool cli_parse_size(const char *text, uint64_t *out)
+{
+	static const char UNITS[] = "KMGT";
+	uint64_t n;
+	if (!cairn_decimal_read(&text, &n))
+		return false;
+	const char *unit = *text ? strchr(UNITS, *text) : NULL;
+	unsigned shift = unit ? 10 * (unsigned)(unit - UNITS + 1) : 0;
+	if ((*text && (!unit || text[1])) || n > (uint64_t)INT64_MAX >> shift)
+		return false;
+	*out = n << shift;
+	return true;
 }
 
 bool cli_parse_scopes(const char *list, unsigned *out)

@@ -19,8 +19,8 @@ enum cairn_status output_open(struct output *o, const char *path, mode_t mode, s
 	if (n < 0 || (size_t)n >= sizeof(o->part))
 		return cairn_fail(diag, CAIRN_E_USAGE, "file.target", CAIRN_NO_OFFSET, "the path is too long");
 	if (cairn_sys_lstat(path, &st) == 0)
-		return cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET, "%.180s is there already",
-				  path);
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "file.target", CAIRN_NO_OFFSET,
+				  "%.180s exists already: name another file, or remove it", path);
 	o->fd = cairn_sys_open(o->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	return o->fd < 0 ? cli_part_taken(o->part, diag) : CAIRN_OK;
 }

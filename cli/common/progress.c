@@ -14,22 +14,26 @@
 #include <unistd.h>
 
 enum {
-	PROGRESS_CELLS = 30, /* width of the bar, if there is room */
+	PROGRESS_CELLS = 30, /* width of the bar, if the line has room */
 	PROGRESS_CELLS_MIN = 10,
-	PROGRESS_NAME_COLUMNS_MIN = 8, /* do not show fewer characters of a name */
+	PROGRESS_NAME_COLUMNS_MIN = 8, /* a name of which fewer characters fit is left out */
 	PROGRESS_EVERY_MS = 100,
 	PROGRESS_MARK_MS = 3000,
-	PROGRESS_RATE_FROM_MS = 500, /* no rate before this time */
+	PROGRESS_RATE_FROM_MS = 500, /* no rate is shown before this time */
 	PROGRESS_COLUMNS_DEFAULT = 80,
 	PROGRESS_LINE_BYTES = 1024,
 	PROGRESS_NAME_BYTES_MAX = 4096,
 };
 
+static const char *progress_last_words = "cairn: interrupted\n";
+
 /* Clears the bar before the program dies. SA_RESETHAND: the signal then ends the program as usual. */
 static void progress_on_interrupt(int number)
 {
-	static const char TEXT[] = "\r\033[Kcairn: interrupted\n";
-	(void)!cairn_sys_write(STDERR_FILENO, TEXT, sizeof(TEXT) - 1);
+	static const char CLEAR[] = "\r\033[K";
+	if (isatty(STDERR_FILENO))
+		(void)!cairn_sys_write(STDERR_FILENO, CLEAR, sizeof(CLEAR) - 1);
+	(void)!cairn_sys_write(STDERR_FILENO, progress_last_words, strlen(progress_last_words));
 	(void)raise(number);
 }
 
@@ -39,6 +43,12 @@ static void progress_catch_interrupt(void)
 	struct sigaction now;
 	if (sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
 		(void)sigaction(SIGINT, &ours, NULL);
+}
+
+void progress_say_if_interrupted(const char *line)
+{
+	progress_last_words = line;
+	progress_catch_interrupt();
 }
 
 void progress_init(struct progress *p, bool wanted, uint64_t total_bytes, const char *verb)
@@ -51,7 +61,7 @@ void progress_init(struct progress *p, bool wanted, uint64_t total_bytes, const 
 		progress_catch_interrupt();
 }
 
-/* ", 3 s left", ", 2 min left", ", 1 h 5 min left". */
+/* Appends ", 3 s left", ", 2 min left" or ", 1 h 5 min left". */
 static void progress_add_left(struct cairn_buf *line, uint64_t left_s)
 {
 	if (left_s < 90)
@@ -68,7 +78,7 @@ static void progress_add_rate(struct cairn_buf *line, const struct progress *p, 
 	if (p->marks[0].at_ms == 0 || took_ms < PROGRESS_RATE_FROM_MS || done_bytes <= p->marks[0].bytes)
 		return;
 	char size[REPORT_SIZE_BYTES];
-	double rate = (double)(done_bytes - p->marks[0].bytes) * 1000.0 / (double)took_ms; /* bytes a second */
+	double rate = (double)(done_bytes - p->marks[0].bytes) * 1000.0 / (double)took_ms; /* in bytes a second */
 	cairn_buf_printf(line, ", %s/s", report_size(size, (uint64_t)rate));
 	if (p->total_bytes > done_bytes && rate >= 1)
 		progress_add_left(line, (uint64_t)((double)(p->total_bytes - done_bytes) / rate));
@@ -99,7 +109,7 @@ size_t progress_line(const struct progress *p, int64_t now_ms, uint64_t done_byt
 	CLEANUP(cairn_buf_fini) struct cairn_buf text = cairn_buf_init(PROGRESS_LINE_BYTES);
 	CLEANUP(cairn_buf_fini) struct cairn_buf line = cairn_buf_init(PROGRESS_LINE_BYTES);
 	char done_size[REPORT_SIZE_BYTES], total_size[REPORT_SIZE_BYTES], moved_size[REPORT_SIZE_BYTES];
-	/* A file may grow while it is read. */
+	/* a file may have grown while it was read */
 	uint64_t total = done_bytes > p->total_bytes ? done_bytes : p->total_bytes;
 	cairn_buf_printf(&text, "%s", report_size(done_size, done_bytes));
 	if (p->total_bytes > 0)
@@ -115,7 +125,8 @@ size_t progress_line(const struct progress *p, int64_t now_ms, uint64_t done_byt
 		cairn_buf_printf(&line, "[%.*s%*s] ", full, "##############################", (int)cells - full, "");
 	}
 	cairn_buf_add(&line, text.bytes, text.len);
-	if (line.len > columns) /* all ASCII so far. A longer line would wrap, and the second line is never cleared */
+	/* Cut the line, which is all ASCII so far: a longer line would wrap, and its second part stay. */
+	if (line.len > columns)
 		line.len = columns;
 	if (p->name && line.len + 2 + PROGRESS_NAME_COLUMNS_MIN <= columns)
 		progress_add_name(&line, p->name, columns - line.len - 2);
@@ -130,7 +141,7 @@ static size_t progress_columns(void)
 {
 	struct winsize size = {0};
 	bool has_width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-	/* Leave the last column free: some terminals wrap after it. */
+	/* leave the last column free, because some terminals wrap after it */
 	return (has_width ? size.ws_col : PROGRESS_COLUMNS_DEFAULT) - 1U;
 }
 

@@ -69,7 +69,7 @@ void report_error(struct report *r, const char *subject, enum cairn_status statu
 	cairn_json_put_u64(&r->json, "exit_code", (uint64_t)exit_code);
 }
 
-/* Returns a status with this exit code, for failures that have only a text. */
+/* Returns a status with this exit code, for failures that have no status. */
 static enum cairn_status report_status_of(int code)
 {
 	static const enum cairn_status LIKELY[] = {CAIRN_E_USAGE,    CAIRN_E_FORMAT, CAIRN_E_NOT_FOUND, CAIRN_E_BUSY,

@@ -1,4 +1,4 @@
-/* Standard output: lines for people, or one JSON value for programs, written as it comes. */
+/* Standard output: lines for people, or one JSON value for programs, written piece by piece. */
 #ifndef CAIRN_CLI_REPORT_H
 #define CAIRN_CLI_REPORT_H
 
@@ -8,7 +8,7 @@
 /** Not for two threads at once. */
 struct report {
 	bool is_json;
-	struct cairn_buf buf; /* JSON on its way out */
+	struct cairn_buf buf; /* The JSON object that a command prints */
 	struct cairn_json_out json;
 };
 
@@ -17,10 +17,10 @@ void report_init(struct report *r, bool is_json);
 /** Writes the buffered output; call after each record. */
 void report_flush(struct report *r);
 
-/** Ends the JSON, and checks standard output. @return code, or CLI_EXIT_IO if code is 0 and writing failed */
+/** Ends the JSON, and checks standard output. @return code; CLI_EXIT_IO if code is 0 and writing failed */
 int report_end(struct report *r, int code);
 
-/** JSON members. */
+/** Append members to the JSON object. */
 void report_hash(struct report *r, const char *name, const struct cairn_hash *hash);
 void report_status(struct report *r, const char *name, enum cairn_status status, const struct cairn_diag *diag);
 /** Adds the command's failure to its JSON object: the members "error", "subject" and "exit_code". */

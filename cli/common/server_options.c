@@ -32,8 +32,8 @@ static enum cairn_status server_read_token(char out[static SERVER_TOKEN_BYTES_MA
 	while (n > 0 && (out[n - 1] == '\n' || out[n - 1] == '\r' || out[n - 1] == ' '))
 		n--;
 	if (n == 0 || n > SERVER_TOKEN_BYTES_MAX || memchr(out, '\n', n))
-		return cairn_fail(diag, CAIRN_E_USAGE, "token.file", CAIRN_NO_OFFSET, "%s does not hold one token",
-				  path);
+		return cairn_fail(diag, CAIRN_E_USAGE, "token.file", CAIRN_NO_OFFSET,
+				  "%s must hold one token and nothing else", path);
 	out[n] = '\0';
 	return CAIRN_OK;
 }

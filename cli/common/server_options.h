@@ -6,7 +6,7 @@
 #include "cli/common/options.h"
 
 struct server_options {
-	const char *url, *token, *token_file, *retries; /* as given; NULL: not given */
+	const char *url, *token, *token_file, *retries; /* as given; NULL: absent */
 	bool verbose;
 };
 
@@ -29,7 +29,7 @@ struct server_options {
 	"                         connection is lost (default 5, at most 20)\n"                                        \
 	"  -v, --verbose          each request, on standard error\n"
 
-/** Fills in missing options and opens the client. @return CAIRN_OK, or as client_new() and for a file's error */
+/** Fills in missing options and opens the client. @return CAIRN_OK; errors of client_new() and of the token file */
 CAIRN_MUST_USE enum cairn_status server_options_open(const struct server_options *s, struct client **out,
 						     struct cairn_diag *diag);
 

@@ -53,7 +53,7 @@ enum cairn_status export_open(struct export *e, const char *path, struct cairn_d
 		return errno != EWOULDBLOCK ? export_failed(diag, path)
 					    : cairn_fail(diag, CAIRN_E_CONFLICT, "export.in_use", CAIRN_NO_OFFSET,
 							 "another export writes to this folder");
-	/* A killed export may have left its work folder. */
+	/* a killed export may have left its work folder */
 	if (export_remove(e->dir_fd, EXPORT_WORK) != CAIRN_OK || cairn_sys_mkdirat(e->dir_fd, EXPORT_WORK, 0777) < 0)
 		return export_failed(diag, EXPORT_WORK);
 	e->work_fd = cairn_sys_openat(e->dir_fd, EXPORT_WORK, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -69,13 +69,13 @@ void export_fini(struct export *e)
 	cairn_fd_closep(&e->work_fd);
 	cairn_fd_closep(&e->dir_fd);
 	if (e->made)
-		(void)cairn_sys_rmdir(e->path); /* removes the folder only if it is empty */
+		(void)cairn_sys_rmdir(e->path); /* removes the folder only if the folder is empty */
 }
 
 struct export_walk {
 	struct export *e;
 	struct cairn_index_snapshot *snapshot;
-	int64_t last_xorb; /* the last xorb visited, and its hash */
+	int64_t last_xorb; /* number and hash of the last xorb that was visited */
 	struct cairn_hash last_hash;
 	struct cairn_diag *diag;
 };
@@ -104,7 +104,7 @@ static enum cairn_status export_chunks(struct export *e, const struct cairn_inde
 		row[3] = export_number(offset);
 		row[4] = export_number(span->unpacked_bytes);
 		row[5] = export_number(span->end == 0 ? 0 : span->end - stored_at);
-		row[5].is_null = span->end == 0; /* objects are in another store: unknown here */
+		row[5].is_null = span->end == 0; /* unknown here if the objects are in another store */
 		offset += span->unpacked_bytes;
 		stored_at = span->end;
 		status = export_add(e, EXPORT_CHUNKS, row);
@@ -179,7 +179,8 @@ static int64_t export_least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Numbers only rise: an export with higher ones is of another index, or this one was restored from a backup. */
+/* Checks that this is the index of earlier exports. Numbers only rise: if an export has higher ones, it is of another
+ * index, or this one was restored from a backup. */
 static enum cairn_status export_check_extent(const struct export *e, const struct cairn_index_extent *extent,
 					     struct cairn_diag *diag)
 {
@@ -219,7 +220,7 @@ enum cairn_status export_gather(struct export *e, const char *data_dir, struct c
 	}
 	if (status != CAIRN_OK)
 		return status;
-	/* Counts each row twice, into the sorter and out of it. Counts only chunks, which are nearly all rows. */
+	/* Each row counts twice, for going into the sorter and out of it. Only chunks count: most rows are chunks. */
 	e->progress.total_bytes = 2 * extent.n_chunks * export_record_bytes(export_layout(EXPORT_CHUNKS));
 	struct export_walk walk = {.e = e, .snapshot = snapshot, .diag = diag};
 	status = cairn_index_snapshot_xorbs(snapshot, after_xorb, export_visit_xorb, &walk, diag);

@@ -1,4 +1,4 @@
-/* Writes tables as CSV: a line of names, then one line a row; a null is empty. */
+/* Writes tables as CSV: a line of names, then one line for each row. A null value is empty. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"

@@ -1,4 +1,4 @@
-/* Writes tables as TileDB arrays: one folder a table, and one fragment for each export with new rows. */
+/* Writes tables as TileDB arrays: one folder for each table, and one fragment for each export with new rows. */
 #include "archive/tiledb/writer.h"
 #include "base/bytes.h"
 #include "base/fd.h"
@@ -17,8 +17,6 @@
 #include <unistd.h>
 
 enum { TILEDB_CAPACITY = 10000, TILEDB_ZSTD_LEVEL = 3, TILEDB_PATH_BYTES = 4400 };
-
-/* --- schema ------------------------------------------------------------------------------------------------------- */
 
 static void tiledb_field(struct cairn_tiledb_field *out, const struct export_column *column, bool checksums)
 {
@@ -72,7 +70,7 @@ static enum cairn_status tiledb_schema(struct cairn_tiledb_schema *out, const st
 	return CAIRN_OK;
 }
 
-/* Filters and capacity may differ: someone may have consolidated the array, or an older Cairn written it. */
+/* Do the fields agree? Filters and capacity may differ: the array may be consolidated, or of an older Cairn. */
 static bool tiledb_same_fields(const struct cairn_tiledb_schema *a, const struct cairn_tiledb_schema *b)
 {
 	if (!a->sparse || !a->allows_duplicates || a->n_attrs != b->n_attrs || a->n_dims != b->n_dims)
@@ -95,7 +93,8 @@ static bool tiledb_same_filters(const struct cairn_tiledb_pipeline *a, const str
 	return same;
 }
 
-/* Readers use the array's schema for each fragment, so write by it. Only the writer uses a filter's level. */
+/* Are fields stored alike? Readers use the array's schema for each fragment, so a fragment must be written by it. Only
+ * the writer uses a filter's level. */
 static bool tiledb_same_storage(const struct cairn_tiledb_schema *a, const struct cairn_tiledb_schema *b)
 {
 	bool same = a->capacity == b->capacity && tiledb_same_filters(&a->offsets, &b->offsets) &&
@@ -106,15 +105,13 @@ static bool tiledb_same_storage(const struct cairn_tiledb_schema *a, const struc
 	return same;
 }
 
-/* --- what was exported before ------------------------------------------------------------------------------------- */
-
 static bool tiledb_exists(const struct export *e, enum export_table table)
 {
 	struct stat st;
 	return cairn_sys_fstatat(e->dir_fd, export_layout(table)->name, &st, 0) == 0;
 }
 
-/* The highest number of a fragment is in its metadata: the maximum of the last attribute. */
+/* Finds the highest number in a fragment: the maximum of the last attribute, from its metadata. */
 static enum cairn_status tiledb_resume_fragment(struct export *e, enum export_table table,
 						struct cairn_tiledb_array *array, const char *name,
 						struct cairn_diag *diag)
@@ -130,7 +127,7 @@ static enum cairn_status tiledb_resume_fragment(struct export *e, enum export_ta
 	uint64_t number = max->len == 8 ? cairn_get_u64le(max->bytes) : UINT64_MAX;
 	if (number > INT64_MAX)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "export.schema", CAIRN_NO_OFFSET,
-				  "fragment %s does not say up to which number it goes", name);
+				  "fragment %s does not say which rows it has", name);
 	if ((int64_t)number > e->after[table])
 		e->after[table] = (int64_t)number;
 	if (r.when.last_ms >= e->time_ms)
@@ -183,15 +180,13 @@ enum cairn_status export_tiledb_resume(struct export *e, struct cairn_diag *diag
 	return CAIRN_OK;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
-
 struct tiledb_table {
 	struct export *e;
 	enum export_table table;
 	const struct export_layout *layout;
-	int parent_fd; /* where the fragment is made */
+	int parent_fd; /* folder where the fragment is made */
 	struct cairn_tiledb_schema schema;
-	struct cairn_tiledb_writer *writer; /* NULL: no row yet */
+	struct cairn_tiledb_writer *writer; /* NULL: no row so far */
 	struct cairn_diag *diag;
 };
 
@@ -226,7 +221,7 @@ static enum cairn_status tiledb_row(void *ctx, const struct export_value *values
 		return status;
 	assert(n <= EXPORT_COLUMNS_MAX);
 	for (uint32_t i = 0; i < n; i++) {
-		struct cairn_tiledb_cell *cell = &row[i == 0 ? n - 1 : i - 1]; /* the dimension comes last */
+		struct cairn_tiledb_cell *cell = &row[i == 0 ? n - 1 : i - 1]; /* the dimension is the last cell */
 		cell->is_null = values[i].is_null;
 		if (t->layout->columns[i].kind == EXPORT_HASH || t->layout->columns[i].kind == EXPORT_DIGEST) {
 			cairn_hex_text(text[i], values[i].digest, CAIRN_HASH_BYTES);
@@ -241,7 +236,7 @@ static enum cairn_status tiledb_row(void *ctx, const struct export_value *values
 	return cairn_tiledb_writer_add(t->writer, row, t->diag);
 }
 
-/* Makes a new array with its schema, or a place for the fragment of an existing array, in the work folder. */
+/* Makes a place in the work folder: a new array with its schema, or a folder for the fragment of an existing array. */
 static enum cairn_status tiledb_make_place(struct tiledb_table *t)
 {
 	uint8_t uuid[CAIRN_TILEDB_UUID_BYTES];
@@ -280,9 +275,7 @@ static enum cairn_status tiledb_write_table(struct export *e, enum export_table 
 			  cairn_status_name(status));
 }
 
-/* --- letting it be seen ------------------------------------------------------------------------------------------- */
-
-/* Gives a new array its name once its fragment is committed. */
+/* Gives a new array its name when its fragment is committed. */
 static enum cairn_status tiledb_publish_array(struct export *e, enum export_table table, struct cairn_diag *diag)
 {
 	const char *name = export_layout(table)->name;

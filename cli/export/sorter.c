@@ -11,37 +11,37 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SORTER_READ_BYTES = 32 * 1024 }; /* window of each run, while runs are merged */
+enum { SORTER_READ_BYTES = 32 * 1024 }; /* memory for each run while runs are merged */
 
-/* An entry for sorting in memory: the start of the key as a big-endian number, and the record's index. */
+/* Sorts a record in memory: the start of its key as a big-endian number, and its index. */
 struct sorter_entry {
 	uint64_t prefix;
 	uint32_t index;
 };
 
-/* A sorted run in the file, while it is merged. */
+/* A sorted run in the file, while runs are merged. */
 struct sorter_run {
-	uint64_t at, left; /* offset and length of the part not in memory yet */
-	uint8_t *bytes;    /* window of the run in memory */
+	uint64_t at, left; /* offset and length of the part that is not in memory yet */
+	uint8_t *bytes;    /* the part in memory */
 	size_t pos, len;
 };
 
 struct cairn_sorter {
 	struct cairn_sorter_options o;
 	uint64_t n_records;
-	/* adding */
+	/* members for adding */
 	uint8_t *records;
 	struct sorter_entry *entries;
 	uint32_t n, cap;
 	int fd;
 	uint64_t file_bytes;
 	bool reading;
-	uint32_t next; /* without runs: entry to be read next */
+	uint32_t next; /* without runs: the entry to be read next */
 	struct sorter_run *runs;
 	uint32_t n_runs;
-	uint32_t *heap; /* runs, by their first record */
+	uint32_t *heap; /* indices of runs, ordered by their first record */
 	uint32_t n_heap;
-	bool stale; /* the caller has the first record of the heap; step over it first */
+	bool stale; /* the caller has the first record of the heap; the next call steps over it */
 };
 
 static uint64_t sorter_prefix(const uint8_t *record)
@@ -93,8 +93,6 @@ void cairn_sorter_freep(struct cairn_sorter **sorter)
 	*sorter = NULL;
 }
 
-/* --- adding ------------------------------------------------------------------------------------------------------- */
-
 static int sorter_compare_entries(const void *a, const void *b, void *ctx)
 {
 	const struct sorter_entry *x = a, *y = b;
@@ -122,14 +120,14 @@ static enum cairn_status sorter_open_file(struct cairn_sorter *s)
 	s->fd = cairn_sys_openat(s->o.dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (s->fd >= 0)
 		return CAIRN_OK;
-	/* Some file systems lack such files: create one with a name, and remove the name. */
+	/* Some file systems lack such files: create one with a name, then remove the name. */
 	s->fd = cairn_sys_openat(s->o.dir_fd, ".sorter.tmp", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (s->fd < 0 || cairn_sys_unlinkat(s->o.dir_fd, ".sorter.tmp", 0) < 0)
 		return cairn_fd_status(errno);
 	return CAIRN_OK;
 }
 
-/* Writes the records in memory to the file as a run, in windows of the size of later reads. */
+/* Writes the records in memory to the file as a run, in pieces of the size of later reads. */
 static enum cairn_status sorter_spill(struct cairn_sorter *s)
 {
 	uint8_t out[SORTER_READ_BYTES];
@@ -174,9 +172,7 @@ enum cairn_status cairn_sorter_add(struct cairn_sorter *sorter, const void *reco
 	return CAIRN_OK;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
-/* Ensures that the run's next record is in its window. @return CAIRN_OK; CAIRN_E_IO */
+/* Ensures that the next record of the run is in memory. @return CAIRN_OK; CAIRN_E_IO */
 static enum cairn_status sorter_fill(struct cairn_sorter *s, struct sorter_run *run)
 {
 	size_t window = SORTER_READ_BYTES / s->o.record_bytes * s->o.record_bytes;
@@ -196,7 +192,7 @@ static const uint8_t *sorter_first(const struct cairn_sorter *s, uint32_t heap_a
 	return run->bytes + run->pos;
 }
 
-/* Among equal records, takes that of the earlier run, so that their order is kept. */
+/* Does the first record of run a come before that of run b? Equal records keep the order of their runs. */
 static bool sorter_before(const struct cairn_sorter *s, uint32_t a, uint32_t b)
 {
 	int order = memcmp(sorter_first(s, a), sorter_first(s, b), s->o.key_bytes);
@@ -244,11 +240,11 @@ static enum cairn_status sorter_begin(struct cairn_sorter *s)
 	s->reading = true;
 	if (s->n_runs > 0)
 		return sorter_begin_merge(s);
-	sorter_sort(s); /* all fits into memory */
+	sorter_sort(s); /* all records fit into memory */
 	return CAIRN_OK;
 }
 
-/* Steps over the last record returned. */
+/* Steps over the record that was returned last. */
 static enum cairn_status sorter_advance(struct cairn_sorter *s)
 {
 	struct sorter_run *run = &s->runs[s->heap[0]];

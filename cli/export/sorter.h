@@ -10,11 +10,11 @@
 
 enum {
 	CAIRN_SORTER_RUNS_MAX = 2048,           /* so at most this many times run_bytes can be sorted */
-	CAIRN_SORTER_RECORD_BYTES_MAX = 1024,   /* maximum of one record */
-	CAIRN_SORTER_RUN_BYTES_MIN = 64 * 1024, /* maximum of memory */
+	CAIRN_SORTER_RECORD_BYTES_MAX = 1024,   /* longest record */
+	CAIRN_SORTER_RUN_BYTES_MIN = 64 * 1024, /* smallest run_bytes */
 };
 
-/** Records of one length; equal ones keep the order in which they came. Owned by one thread at a time. */
+/** Sorts records of one length; equal records keep their order. Owned by one thread at a time. */
 struct cairn_sorter;
 
 struct cairn_sorter_options {
@@ -24,13 +24,13 @@ struct cairn_sorter_options {
 	size_t run_bytes;    /* memory for records while adding; a fifth more is used */
 };
 
-/** @return CAIRN_OK; CAIRN_E_NOMEM */
+/** Makes a sorter. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_sorter_new(struct cairn_sorter **out,
 						  const struct cairn_sorter_options *options);
 void cairn_sorter_freep(struct cairn_sorter **sorter);
 
-/** Adds a record. Call before the first one is read. @return CAIRN_OK; CAIRN_E_LIMIT too many; CAIRN_E_IO;
- *  CAIRN_E_FULL; CAIRN_E_NOMEM */
+/** Adds a record. Call before the first record is read. @return CAIRN_OK; CAIRN_E_LIMIT: too many; CAIRN_E_IO;
+ * CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_sorter_add(struct cairn_sorter *sorter, const void *record);
 
 /** Returns the next record in order. The first call ends the adding and frees its memory.

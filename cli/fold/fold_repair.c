@@ -38,7 +38,7 @@ static void repair_report(struct repair *p, const struct cairn_fold_chunk *c, en
 	}
 }
 
-/* Continues after a lost chunk, to report all of them. */
+/* Repairs a chunk. Continues after a lost chunk, to report all of them. */
 static enum cairn_status repair_chunk(struct repair *p, const struct cairn_fold_chunk *c)
 {
 	static const struct cairn_fold_read_options OPTIONS = {.check_parity = true, .keep_comp = true};
@@ -52,7 +52,7 @@ static enum cairn_status repair_chunk(struct repair *p, const struct cairn_fold_
 	p->n_lost += status != CAIRN_OK;
 	p->n_repaired += status == CAIRN_OK && data.n_wrong > 0;
 	p->n_wrong += data.n_wrong;
-	/* After a lost chunk, the copy is not written. */
+	/* once a chunk is lost, nothing more is written */
 	return p->n_lost > 0 ? CAIRN_OK : cairn_fold_writer_add_packed(p->w, c, data.comp);
 }
 

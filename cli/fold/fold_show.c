@@ -1,4 +1,4 @@
-/* cairn fold list, verify, extract. */
+/* The verbs list, verify and extract of cairn fold. */
 #include "base/fd.h"
 #include "cli/common/cli.h"
 #include "cli/common/output.h"
@@ -84,7 +84,7 @@ static void verify_problem(struct report *r, const struct cairn_fold_chunk *c, e
 	report_flush(r);
 }
 
-/* Verifies every chunk. @return CAIRN_OK also with problems; CAIRN_E_NOMEM */
+/* Verifies every chunk. @return CAIRN_OK, even if there are problems; CAIRN_E_NOMEM */
 static enum cairn_status verify_chunks(struct fold_file *file, struct report *r, struct progress *progress,
 				       size_t *n_lost, size_t *n_repairable)
 {

@@ -11,7 +11,7 @@ static bool accounts_is_name(const struct accounts_args *args, const char *name,
 	size_t len = strlen(name);
 	*end = len > 0 && len <= ACCOUNTS_NAME_MAX && strspn(name, GOOD) == len
 		       ? CLI_EXIT_OK
-		       : cli_usage_error(args->command, "\"%s\" is no name of an account", name);
+		       : cli_usage_error(args->command, "\"%s\" cannot be the name of an account", name);
 	return *end == CLI_EXIT_OK;
 }
 

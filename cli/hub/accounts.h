@@ -14,10 +14,10 @@ struct accounts_args {
 	bool json;
 };
 
-/** Each prints the answer. @return an exit code */
+/** Each function prints the answer. @return an exit code */
 int accounts_add(const struct accounts_args *args, const char *kind, const char *name);
 int accounts_add_key(const struct accounts_args *args, const char *name);
-/** @param kind  "user" or "organisation": the other kind is left out */
+/** Lists accounts. @param kind  "user" or "organisation"; the other kind is left out */
 int accounts_list(const struct accounts_args *args, const char *kind);
 int accounts_disable(const struct accounts_args *args, const char *name, bool disabled);
 int accounts_set_member(const struct accounts_args *args, const char *organisation, const char *user, const char *role);

@@ -21,8 +21,8 @@ static const char IMPORT_HELP[] = "Usage: cairn import [OPTION]... DIR TEAM/NAME
 				  "                         does not exist\n"
 				  "      --private          make the repository private; an existing public one is\n"
 				  "                         refused\n"
-				  "      --force            let a cache replace all that the branch has, whoever\n"
-				  "                         made it\n"
+				  "      --force            let a cache replace all files of the branch, whoever\n"
+				  "                         made them\n"
 				  "      --message TEXT     title of the commits\n"
 				  "  -j, --jobs N           xorbs sent at once (default 4, at most 16); each takes\n"
 				  "                         up to 64 MiB of memory\n"
@@ -104,10 +104,10 @@ static int import_run_with(const struct import_args *args, struct import *im)
 	enum cairn_status status = import_all(im, &diag);
 	bool begun = im->report.buf.max > 0;
 	int code = status == CAIRN_OK ? CLI_EXIT_OK : cli_fail(args->folder, status, &diag);
-	/* Do not delete the repository: uploaded files belong to it and need not be sent again. */
+	/* Keep the repository: uploaded files belong to it, and need not be sent again. */
 	if (status != CAIRN_OK && im->repo.made)
-		cli_error("%s was made for this and is not complete: the same command goes on where this one ended; or "
-			  "delete it",
+		cli_error("%s was made for this import and is not complete: run the same command again to "
+			  "continue, or delete the repository",
 			  im->repo.id);
 	if (!begun)
 		return code;
@@ -143,7 +143,7 @@ static int import_check(const struct cli_command *command, struct import_args *a
 	if (!im->repo.type)
 		return cli_usage_error(command, "--type takes model, dataset, space or kernel");
 	if (!import_is_repository(im->repo.id))
-		return cli_usage_error(command, "\"%s\" is no TEAM/NAME of a repository", im->repo.id);
+		return cli_usage_error(command, "\"%s\" is not the TEAM/NAME of a repository", im->repo.id);
 	if (args->message && !*args->message)
 		return cli_usage_error(command, "--message is empty; leave it out for a title of its own");
 	args->revision = args->revision ? args->revision : "main";

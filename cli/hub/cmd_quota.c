@@ -22,7 +22,7 @@ static const char QUOTA_HELP[] = "Usage: cairn quota PLACE [OPTION]...\n"
 				 "means KiB, MiB, GiB or TiB. A place that holds more already can be read and\n"
 				 "deleted from, but takes nothing new. Needs a token with the scope admin.\n"
 				 "\n"
-				 "      --limit N          list so many at most (default: all)\n" SERVER_OPTIONS_HELP
+				 "      --limit N          list at most N places (default: all)\n" SERVER_OPTIONS_HELP
 				 "      --json             one JSON object, for programs\n"
 				 "  -h, --help             this help\n"
 				 "\n"
@@ -48,22 +48,7 @@ static bool quota_show(const struct cairn_json *json)
 	if (limited)
 		(void)printf(" of %s (%" PRIu64 " of %" PRIu64 " bytes)\n", report_size(size, limit), stored, limit);
 	else
-		(void)printf(", and may hold any number\n");
-	return true;
-}
-
-/* Reads digits and a unit, at most 2^63 - 1, the maximum of JSON readers. */
-static bool quota_parse_size(const char *text, uint64_t *out)
-{
-	static const char UNITS[] = "KMGT";
-	uint64_t n;
-	if (!cairn_decimal_read(&text, &n))
-		return false;
-	const char *unit = *text ? strchr(UNITS, *text) : NULL;
-	unsigned shift = unit ? 10 * (unsigned)(unit - UNITS + 1) : 0;
-	if ((*text && (!unit || text[1])) || n > (uint64_t)INT64_MAX >> shift)
-		return false;
-	*out = n << shift;
+		(void)printf(", without a quota\n");
 	return true;
 }
 
@@ -82,11 +67,10 @@ static int quota_set(const struct cli_command *command, struct admin_call *call,
 	struct cairn_json_out w = cairn_json_out_init(&body);
 	bool none = strcmp(limit, "none") == 0;
 	uint64_t bytes;
-	if (!none && !quota_parse_size(limit, &bytes))
-		return cli_usage_error(command,
-				       "a size is a number of bytes, with K, M, G or T behind it or nothing, or none; "
-				       "not \"%s\"",
-				       limit);
+	if (!none && !cli_parse_size(limit, &bytes))
+		return cli_usage_error(
+			command, "a quota is \"none\" or a number of bytes, which K, M, G or T may follow; not \"%s\"",
+			limit);
 	cairn_json_open_object(&w, NULL);
 	cairn_json_put_text(&w, "place", call->subject);
 	if (none)
@@ -134,8 +118,8 @@ static int quota_run(const struct cli_command *command, int argc, char **argv)
 	if (n == 0)
 		return listing_run(command, &server, &list);
 	if (n > 2 || list.limit)
-		return cli_usage_error(command, "say of which place, and how much it may hold or nothing; --limit is "
-						"for a list of all");
+		return cli_usage_error(
+			command, "give a place, and a size to set its quota; --limit goes with the list of all places");
 	struct admin_call call = {.server = &server,
 				  .subject = argv[first],
 				  .method = CLIENT_GET,

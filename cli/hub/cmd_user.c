@@ -28,7 +28,7 @@ static const char USER_HELP[] = "Usage: cairn user add NAME [OPTION]...\n"
 static int user_add(const struct accounts_args *args, const char *name)
 {
 	struct accounts_args quiet = *args;
-	quiet.quiet = args->key; /* with --key only the key is printed, so that scripts can take the output */
+	quiet.quiet = args->key; /* with --key, print only the key, so that scripts can take the output */
 	int end = accounts_add(&quiet, "user", name);
 	return end == 0 && args->key ? accounts_add_key(args, name) : end;
 }

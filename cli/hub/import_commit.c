@@ -12,14 +12,14 @@
 #include <string.h>
 
 enum {
-	COMMIT_BODY_BYTES_MAX = 60 * 1024 * 1024, /* the server's limit is 64 MiB */
-	COMMIT_BYTES = 32 * 1024 * 1024,          /* the size after which another commit begins */
+	COMMIT_BODY_BYTES_MAX = 60 * 1024 * 1024, /* below the server's limit, 64 MiB */
+	COMMIT_BYTES = 32 * 1024 * 1024,          /* after this many bytes another commit begins */
 	COMMIT_FILES = 10000,
 	COMMIT_ASK_FILES = 250, /* files in one request */
 	COMMIT_SAMPLE_BYTES = 512,
 	COMMIT_INLINE_BYTES_MAX = 1024 * 1024, /* limit of a file inside a commit; the server usually says less */
 	COMMIT_PATTERNS_BYTES_MAX = 65536,
-	COMMIT_SIBLINGS = 60000, /* files of a revision that the server lists, at most */
+	COMMIT_SIBLINGS = 60000, /* most files of a revision that the server lists */
 };
 
 /* How a file is committed. */
@@ -34,9 +34,7 @@ static const struct manifest *commit_manifest(const struct import_commit *c)
 	return &c->files->folder.manifest;
 }
 
-/* --- what the server wants of each file --------------------------------------------------------------------------- */
-
-/* Appends bytes as base64; the server accepts it without padding. */
+/* Appends bytes as base64 without padding, which the server accepts. */
 static void commit_put_base64(struct cairn_json_out *w, const char *member, const void *bytes, size_t n)
 {
 	char *text = malloc(CAIRN_BASE64URL_CHARS(n) + 1);
@@ -51,7 +49,7 @@ static void commit_put_base64(struct cairn_json_out *w, const char *member, cons
 	free(text);
 }
 
-/* Reads the first bytes of a file. @param out  max bytes, of which *n are filled */
+/* Reads the first bytes of a file. @param out  room for max bytes; *n are read */
 static enum cairn_status commit_read(const struct import_commit *c, size_t i, void *out, size_t max, size_t *n,
 				     struct import_file *file, struct cairn_diag *diag)
 {
@@ -75,7 +73,7 @@ static enum cairn_status commit_put_sample(struct cairn_json_out *w, const struc
 	return status;
 }
 
-/* Reads a file that goes inside the commit. Checks its announced length, and the hash in the name of its blob. */
+/* Puts a file into the commit. Checks its announced length, and the hash in the name of its blob. */
 static enum cairn_status commit_put_content(struct cairn_json_out *w, const struct import_commit *c, size_t i,
 					    struct cairn_diag *diag)
 {
@@ -98,7 +96,7 @@ static enum cairn_status commit_put_content(struct cairn_json_out *w, const stru
 	return status;
 }
 
-/* The .gitattributes among the files applies to this commit, too. */
+/* Sends the patterns of the .gitattributes among the files, which apply to this commit, too. */
 static enum cairn_status commit_put_patterns(struct cairn_json_out *w, const char *member,
 					     const struct import_commit *c, const char *name, struct cairn_diag *diag)
 {
@@ -164,9 +162,7 @@ static enum cairn_status commit_ask_modes(struct import_repo *r, const struct im
 	return status == CAIRN_OK ? commit_take_modes(m, first, end, json, !c->is_exact, files, diag) : status;
 }
 
-/* --- uploading ---------------------------------------------------------------------------------------------------- */
-
-/* Begins a push with a temporary token. @param[out] until_ms  mono time after which the next file needs another */
+/* Begins a push with a temporary token. @param[out] until_ms  monotonic time; files after it need another token */
 static enum cairn_status commit_begin_push(struct import_repo *r, const struct import_commit *c, struct push *p,
 					   int64_t *until_ms, struct cairn_diag *diag)
 {
@@ -210,7 +206,7 @@ static int commit_open_file(void *ctx, size_t i)
 	return file.fd;
 }
 
-/* Pushes one file. A blob must match its name before anything is committed. */
+/* Pushes one file. A blob must match its name before any file is committed. */
 static enum cairn_status commit_push_file(const struct import_commit *c, size_t i, struct push *p,
 					  struct cairn_diag *diag)
 {
@@ -272,8 +268,6 @@ static enum cairn_status commit_push_some(struct import_repo *r, struct import_c
 	return CAIRN_OK;
 }
 
-/* --- committing --------------------------------------------------------------------------------------------------- */
-
 static void commit_end_line(struct cairn_json_out *w)
 {
 	cairn_json_close(w);
@@ -326,11 +320,10 @@ static enum cairn_status commit_put_deletions(struct import_repo *r, const struc
 	enum cairn_status status = import_repo_ask_about(r, CLIENT_GET, "revision", c->branch, NULL, &json, diag);
 	const struct cairn_json *siblings = cairn_json_get(json, "siblings");
 	if (status == CAIRN_OK && cairn_json_count(siblings) >= COMMIT_SIBLINGS)
-		return cairn_fail(
-			diag, CAIRN_E_LIMIT, "import.siblings", CAIRN_NO_OFFSET,
-			"the branch %.100s has more than %d files: which of them are not in the snapshot is not "
-			"known; import to another repository",
-			c->branch, COMMIT_SIBLINGS - 1);
+		return cairn_fail(diag, CAIRN_E_LIMIT, "import.siblings", CAIRN_NO_OFFSET,
+				  "the branch %.100s has more than %d files, too many to compare with the snapshot: "
+				  "import to another repository",
+				  c->branch, COMMIT_SIBLINGS - 1);
 	for (size_t i = 0; i < cairn_json_count(siblings) && status == CAIRN_OK; i++) {
 		const char *path = cairn_json_text_of(cairn_json_at(siblings, i), "rfilename");
 		if (!path || (m->n > 0 && bsearch(path, m->files, m->n, sizeof(*m->files), commit_compare)))
@@ -356,7 +349,7 @@ static enum cairn_status commit_send(struct import_repo *r, const struct import_
 	return CAIRN_OK;
 }
 
-/* Returns how many files, from this one on, go into one commit. A file in the store takes one line of it. */
+/* Returns how many files, from this one on, go into one commit. A file in the store takes one line of the commit. */
 static size_t commit_end_of_some(const struct import_commit *c, const struct commit_file *files, size_t first)
 {
 	const struct manifest *m = commit_manifest(c);

@@ -10,18 +10,18 @@
 struct import_commit {
 	const struct import_files *files;
 	const char *branch, *title;
-	const char *id;           /* the commit's id; NULL: as git computes it */
-	const char *snapshot;     /* recorded with the commit; NULL: a plain folder */
-	const char *parent;       /* the required head of the branch; NULL, "": any */
-	bool is_exact;            /* remove the branch's other files; else .gitignore counts */
+	const char *id;           /* the commit's id; NULL: git's rule gives it */
+	const char *snapshot;     /* the snapshot that the commit records; NULL: a plain folder */
+	const char *parent;       /* the required head of the branch; NULL, "": any head */
+	bool is_exact;            /* remove the branch's other files; otherwise .gitignore applies */
 	struct progress progress; /* begun by the caller */
 	uint64_t read_bytes;      /* bytes of files so far */
 };
 
-/** Uploads the files that the server lacks, and commits all; in several commits if one would be too large.
- * @param[out] id  id of the last commit
- * @return as import_files_open(), import_file_judge(), push_fd(), push_end(), client_request(); CAIRN_E_FORMAT a file
- *         changed during the import (import.changed); CAIRN_E_LIMIT (import.siblings); CAIRN_E_NOMEM */
+/** Uploads the files that the server lacks, and commits all of them; in several commits if one would be too large.
+ * @param[out] id  id of the last commit @return as import_files_open(), import_file_judge(), push_fd(), push_end(),
+ * client_request(); CAIRN_E_FORMAT: a file changed during the import (import.changed); CAIRN_E_LIMIT (import.siblings);
+ * CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status import_commit_send(struct import_repo *r, struct import_commit *commit,
 						    char id[static IMPORT_ID_CHARS + 1], struct cairn_diag *diag);
 

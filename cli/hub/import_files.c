@@ -23,14 +23,12 @@ void import_files_fini(struct import_files *f)
 	cairn_fd_closep(&f->shared);
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
-
 static int files_open_folder(int dir, const char *name)
 {
 	return cairn_sys_openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 }
 
-/* Opens the folder of a path below root. @param[out] name  last part of the path @return a descriptor; -1 with errno */
+/* Opens the folder of a path below dir. @param[out] name  last part of the path @return a descriptor; -1 with errno */
 static int files_enter(int dir, const char *path, const char **name)
 {
 	char part[NAME_MAX + 1];
@@ -67,7 +65,7 @@ static int files_open_regular(int dir, const char *name)
 	return fd;
 }
 
-/* @return the target of a link; "": not a link, or the target is longer than stated */
+/* Reads a link. @return its target; "": not a link, or the target is longer than stated */
 static const char *files_read_link(int dir, const char *name, char target[static FILES_TARGET_BYTES_MAX])
 {
 	ssize_t n = cairn_sys_readlinkat(dir, name, target, FILES_TARGET_BYTES_MAX - 1);
@@ -83,8 +81,8 @@ static const char *files_without(const char *text, const char *prefix)
 	return text && strncmp(text, prefix, len) == 0 ? text + len : NULL;
 }
 
-/* Follows only links as huggingface_hub makes them: relative and direct.
- * @param path  of the link in its snapshot @return name of the blob; NULL: the link leads elsewhere */
+/* Finds the blob of a link. Follows only links as huggingface_hub makes them: relative and direct. @param path  of the
+ * link in its snapshot @return name of the blob; NULL: the link leads elsewhere */
 static const char *files_blob_name(const char *path, const char *target)
 {
 	const char *rest = files_without(target, "../../");
@@ -94,7 +92,7 @@ static const char *files_blob_name(const char *path, const char *target)
 	return rest && !strchr(rest, '/') && manifest_path_is_safe(rest) ? rest : NULL;
 }
 
-/* Newer clients share large blobs among the repositories of a cache; the repository's blob is then a link. */
+/* Opens a shared blob. Newer clients share large blobs among the repositories of a cache, by links. */
 static int files_open_shared(const struct import_files *f, const char *blob)
 {
 	char target[FILES_TARGET_BYTES_MAX];
@@ -107,7 +105,7 @@ static int files_open_shared(const struct import_files *f, const char *blob)
 	return dir < 0 ? -1 : files_open_regular(dir, name);
 }
 
-/* Returns whether the name of a blob is a SHA-256 or a git oid. */
+/* Is the name of a blob a SHA-256 or a git oid? */
 static bool files_is_hash(const char *name)
 {
 	size_t n = strspn(name, "0123456789abcdef");
@@ -160,8 +158,6 @@ enum cairn_status import_files_open(const struct import_files *f, size_t i, stru
 	return files_open_path(f, f->folder.manifest.files[i].path, out, diag);
 }
 
-/* --- finding ------------------------------------------------------------------------------------------------------ */
-
 static bool files_is_left_out(const char *path)
 {
 	static const char CACHE[] = ".cache/huggingface";
@@ -181,7 +177,7 @@ static enum cairn_status files_measure_link(void *ctx, const char *path, struct 
 	return status;
 }
 
-/* @param root  the folder of the repository in the cache */
+/* Opens the folder of a snapshot. @param root  the folder of the repository in the cache */
 static int files_open_snapshot(struct import_files *f, int root, const struct import_snapshot *snapshot)
 {
 	f->blobs = files_open_folder(root, "blobs");
@@ -210,7 +206,8 @@ enum cairn_status import_files_read(struct import_files *out, const struct impor
 		out->dir = source->is_cache ? files_open_snapshot(out, root, snapshot) : files_open_folder(root, ".");
 	if (out->dir < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "folder.read", CAIRN_NO_OFFSET, "cannot open %.150s: %s",
-				  snapshot->path, errno == ENOTDIR ? "no folder, or a symbolic link" : strerror(errno));
+				  snapshot->path,
+				  errno == ENOTDIR ? "not a folder, or a symbolic link" : strerror(errno));
 	const struct push_folder_rules rules = {.dir = out->dir,
 						.is_left_out = source->is_cache ? NULL : files_is_left_out,
 						.measure_link = source->is_cache ? files_measure_link : NULL,
@@ -218,8 +215,6 @@ enum cairn_status import_files_read(struct import_files *out, const struct impor
 						.quiet = quiet};
 	return push_folder_read(&out->folder, snapshot->path, &rules, diag);
 }
-
-/* --- blobs that are called by their hashes ------------------------------------------------------------------------ */
 
 static enum cairn_status files_judge(const struct import_file *file, const char *path, const char *found,
 				     struct cairn_diag *diag)

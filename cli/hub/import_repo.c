@@ -25,7 +25,7 @@ enum cairn_status import_repo_not_a_hub(struct cairn_diag *diag, const char *wha
 			  what);
 }
 
-/* @param rest  path after the repository, beginning with "/"; may be "" */
+/* Sends a request about the repository. @param rest  path after the repository's, beginning with "/"; may be "" */
 static enum cairn_status repo_ask(struct import_repo *r, enum client_method method, const char *rest,
 				  const struct cairn_buf *body, struct cairn_json **json, struct cairn_diag *diag)
 {
@@ -79,7 +79,7 @@ static enum cairn_status repo_make(struct import_repo *r, struct cairn_diag *dia
 	return client_request(r->client, CLIENT_POST, "/api/repos/create", body.bytes, body.len, &r->answer, diag);
 }
 
-/* Only an operator may choose the id of a commit. */
+/* Finds out whether the caller is an operator: only an operator may choose the id of a commit. */
 static enum cairn_status repo_ask_whoami(struct import_repo *r, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
@@ -98,7 +98,7 @@ static enum cairn_status repo_ask_whoami(struct import_repo *r, struct cairn_dia
 	return name ? CAIRN_OK : import_repo_not_a_hub(diag, "name");
 }
 
-/* @return CAIRN_E_NOT_FOUND: no such repository */
+/* Looks the repository up. @return CAIRN_E_NOT_FOUND: it does not exist */
 static enum cairn_status repo_find(struct import_repo *r, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
@@ -131,7 +131,7 @@ enum cairn_status import_repo_open(struct import_repo *r, struct cairn_diag *dia
 		status = repo_make(r, diag);
 		r->made = status == CAIRN_OK;
 		if (status == CAIRN_E_FORMAT && (status = repo_find(r, diag)) == CAIRN_E_NOT_FOUND)
-			status = CAIRN_E_FORMAT; /* nobody else has created it, so the name is not valid */
+			status = CAIRN_E_FORMAT; /* the repository does not exist, so its name must be invalid */
 	}
 	return status == CAIRN_OK ? repo_ask(r, CLIENT_GET, "/refs", NULL, &r->refs, diag) : status;
 }

@@ -1,4 +1,4 @@
-/* The repository that an import fills: its content, branches and tags. */
+/* The repository that an import fills: its files, branches and tags. */
 #ifndef CAIRN_CLI_IMPORT_REPO_H
 #define CAIRN_CLI_IMPORT_REPO_H
 
@@ -8,31 +8,31 @@
 
 struct import_repo {
 	const struct server_options *server;
-	const char *type;    /* "model" */
-	const char *segment; /* "models" */
-	const char *id;      /* "team/model" */
-	bool is_private;     /* create it private, or require that it is */
+	const char *type;    /* such as "model" */
+	const char *segment; /* such as "models" */
+	const char *id;      /* such as "team/model" */
+	bool is_private;     /* create it private; if it exists, it must be private */
 	unsigned jobs;
 	struct client *client; /* owned */
 	struct cairn_buf answer;
-	struct cairn_json *refs; /* owned: refs at the start */
-	/* results */
+	struct cairn_json *refs; /* branches and tags at the start; owned */
+	/* results: the repository was created; the caller is an operator */
 	bool made, is_operator;
 	uint64_t n_files, n_ignored, bytes, sent_bytes;
 };
 void import_repo_fini(struct import_repo *r);
 
-/** Finds or creates the repository; also learns who the caller is, and which refs it has.
- * @return as client_request(); CAIRN_E_BUSY the server is not a hub (server.answer); CAIRN_E_FORMAT the repository is
- *         public, but must be private (import.public) */
+/** Finds or creates the repository, and finds out who the caller is and which branches and tags exist. @return as
+ * client_request(); CAIRN_E_BUSY: the server is not a hub (server.answer); CAIRN_E_FORMAT: the repository is public,
+ * but must be private (import.public) */
 CAIRN_MUST_USE enum cairn_status import_repo_open(struct import_repo *r, struct cairn_diag *diag);
 
-/** Returns the commit of a branch or tag when the repository was opened. @param member  "branches" or "tags"
+/** Returns the commit that a branch or tag had when the repository was opened. @param member  "branches" or "tags"
  * @return borrowed; NULL: no such name */
 const char *import_repo_ref(const struct import_repo *r, const char *member, const char *name);
 
-/** Creates a branch, unless somebody else did meanwhile.
- * @param start  its first commit; NULL: empty @return as client_request() */
+/** Creates a branch, unless somebody else has created it meanwhile. @param start  its first commit; NULL: an empty
+ * branch @return as client_request() */
 CAIRN_MUST_USE enum cairn_status import_repo_add_branch(struct import_repo *r, const char *name, const char *start,
 							struct cairn_diag *diag);
 CAIRN_MUST_USE enum cairn_status import_repo_drop_branch(struct import_repo *r, const char *name,
@@ -40,16 +40,16 @@ CAIRN_MUST_USE enum cairn_status import_repo_drop_branch(struct import_repo *r, 
 CAIRN_MUST_USE enum cairn_status import_repo_add_tag(struct import_repo *r, const char *name, const char *commit,
 						     struct cairn_diag *diag);
 
-/** Looks for a commit by id. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as client_request() */
+/** Looks a commit up by its id. @return CAIRN_OK; CAIRN_E_NOT_FOUND; else as client_request() */
 CAIRN_MUST_USE enum cairn_status import_repo_find_commit(struct import_repo *r, const char *id,
 							 struct cairn_diag *diag);
 
-/** Lists commits of a revision, the last first. @param[out] json  owned by the caller @return as client_request() */
+/** Lists the commits of a revision, the last one first. @param[out] json  the caller's @return as client_request() */
 CAIRN_MUST_USE enum cairn_status import_repo_list_commits(struct import_repo *r, const char *revision, unsigned page,
 							  unsigned limit, struct cairn_json **json,
 							  struct cairn_diag *diag);
 
-/** Returns whether a revision has files, except a new repository's .gitattributes. @return as client_request() */
+/** Does a revision have files, except the .gitattributes of a new repository? @return as client_request() */
 CAIRN_MUST_USE enum cairn_status import_repo_has_files(struct import_repo *r, const char *revision, bool *has,
 						       struct cairn_diag *diag);
 

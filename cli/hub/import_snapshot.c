@@ -8,14 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The result of a snapshot. */
+/* The result of importing a snapshot. */
 struct snapshot_done {
 	char commit[IMPORT_ID_CHARS + 1];
 	char head[IMPORT_ID_CHARS + 1]; /* head of the branch */
 	bool was_there;
 };
-
-/* --- before anything is made -------------------------------------------------------------------------------------- */
 
 enum cairn_status import_check_all(struct import *im, struct cairn_diag *diag)
 {
@@ -34,9 +32,7 @@ enum cairn_status import_check_all(struct import *im, struct cairn_diag *diag)
 	return status;
 }
 
-/* --- telling ------------------------------------------------------------------------------------------------------ */
-
-/* @param was_there  the commit existed, and the branch was at it */
+/* Reports a snapshot. @param was_there  the commit existed, and the branch was at it */
 static void snapshot_report(struct report *r, const struct import_snapshot *snapshot, const struct snapshot_done *done,
 			    const char *place, const char *head, bool was_there)
 {
@@ -59,9 +55,7 @@ static void snapshot_report(struct report *r, const struct import_snapshot *snap
 	report_flush(r);
 }
 
-/* --- commits ------------------------------------------------------------------------------------------------------ */
-
-/* @param parent  head of the branch; "": any @param keeps_id  the commit gets the snapshot's id */
+/* Commits a snapshot. @param parent  head of the branch; "": any head @param keeps_id  the commit keeps its id */
 static enum cairn_status snapshot_commit(struct import *im, const struct import_snapshot *snapshot, const char *branch,
 					 const char *parent, bool keeps_id, struct snapshot_done *done,
 					 struct cairn_diag *diag)
@@ -87,7 +81,7 @@ static enum cairn_status snapshot_commit(struct import *im, const struct import_
 	return status;
 }
 
-/* Returns whether the repository has a commit of this id on any line. */
+/* Does the repository have a commit of this id on any branch? */
 static enum cairn_status snapshot_find(struct import *im, const struct import_snapshot *snapshot, bool *found,
 				       struct cairn_diag *diag)
 {
@@ -102,7 +96,7 @@ static enum cairn_status snapshot_find(struct import *im, const struct import_sn
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* Returns whether the files of a snapshot would replace only files of an earlier import of this cache. */
+/* Would the files of a snapshot replace only files of an earlier import from this cache? */
 static enum cairn_status snapshot_may_replace(struct import *im, const char *branch, const struct import_trace *trace,
 					      struct cairn_diag *diag)
 {
@@ -156,11 +150,9 @@ static enum cairn_status snapshot_onto(struct import *im, const struct import_sn
 		       : status;
 }
 
-/* --- tags --------------------------------------------------------------------------------------------------------- */
-
 enum tag_state { TAG_FREE, TAG_OURS, TAG_TAKEN };
 
-/* @param own  our tag for the snapshot @param[out] commit  commit of a tag of this snapshot */
+/* Can a tag be used? @param own  our tag for the snapshot @param[out] commit  commit of a tag of this snapshot */
 static enum cairn_status snapshot_judge_tag(struct import *im, const struct import_snapshot *snapshot, const char *tag,
 					    const char *own, enum tag_state *state,
 					    char commit[static IMPORT_ID_CHARS + 1], struct cairn_diag *diag)
@@ -186,7 +178,7 @@ static enum cairn_status snapshot_tag(struct import *im, const struct import_sna
 	enum tag_state state = TAG_FREE;
 	enum cairn_status status = snapshot_judge_tag(im, snapshot, tag, own, &state, at, diag);
 	if (status == CAIRN_OK && state == TAG_TAKEN) {
-		cli_error("%s of the repository is something else than in the cache, and is left as it is", tag);
+		cli_error("%s of the repository differs from the cache's, and is left as it is", tag);
 		return CAIRN_OK;
 	}
 	if (status == CAIRN_OK && state == TAG_FREE)
@@ -198,7 +190,7 @@ static enum cairn_status snapshot_tag(struct import *im, const struct import_sna
 	return CAIRN_OK;
 }
 
-/* @param needs_one  give it a tag of ours if no name from the cache is available */
+/* Tags the commit of a snapshot. @param needs_one  use a tag of ours if no name from the cache is free */
 static enum cairn_status snapshot_tag_all(struct import *im, const struct import_snapshot *snapshot, const char *own,
 					  bool needs_one, const struct snapshot_done *done, struct cairn_diag *diag)
 {
@@ -210,8 +202,6 @@ static enum cairn_status snapshot_tag_all(struct import *im, const struct import
 		status = snapshot_tag(im, snapshot, own, own, done, &tagged, diag);
 	return status;
 }
-
-/* --- places ------------------------------------------------------------------------------------------------------- */
 
 /* Finds the commit of a snapshot by a tag or by its id. @param[out] done  .commit stays "" if there is none */
 static enum cairn_status snapshot_find_done(struct import *im, const struct import_snapshot *snapshot, const char *own,
@@ -230,7 +220,7 @@ static enum cairn_status snapshot_find_done(struct import *im, const struct impo
 	return status;
 }
 
-/* Imports a snapshot that is no head of a branch: as a line of commits kept by tags. Continues after a break. */
+/* Imports a snapshot that is no branch's head, as a line of commits kept by tags. Continues after an interruption. */
 static enum cairn_status snapshot_tagged(struct import *im, const struct import_snapshot *snapshot, const char *own,
 					 struct cairn_diag *diag)
 {
@@ -254,7 +244,7 @@ static enum cairn_status snapshot_tagged(struct import *im, const struct import_
 	return status;
 }
 
-/* Creates the branch: at main for a plain folder, at the snapshot's commit for a cache, if it exists. */
+/* Creates the branch. It begins at main for a plain folder; for a cache, at the snapshot's commit, if that exists. */
 static enum cairn_status snapshot_make_branch(struct import *im, const struct import_snapshot *snapshot,
 					      struct cairn_diag *diag)
 {

@@ -18,17 +18,16 @@ struct import {
 	struct report report;
 };
 
-/** Checks that all files can be read and have valid names. Asks the server nothing.
- * @return as import_files_read(); CAIRN_E_FORMAT a path that a hub refuses (import.path) */
+/** Checks that all files can be read and have valid names. Sends no request. @return as import_files_read();
+ * CAIRN_E_FORMAT: a path that a hub refuses (import.path) */
 CAIRN_MUST_USE enum cairn_status import_check_all(struct import *im, struct cairn_diag *diag);
 
-/** Checks that the branch may receive this cache's main. Call before importing any snapshot.
- * @return as import_trace_read(); CAIRN_E_FORMAT the branch has commits that are not of this cache (import.branch) */
+/** Checks that the branch may receive this cache's main. Call before importing any snapshot. @return as
+ * import_trace_read(); CAIRN_E_FORMAT: the branch has commits that are not of this cache (import.branch) */
 CAIRN_MUST_USE enum cairn_status import_check_branch(struct import *im, struct cairn_diag *diag);
 
-/** Imports a snapshot and reports it.
- * @return as import_files_read(), import_commit_send(), import_trace_read(), client_request(); CAIRN_E_FORMAT the
- *         branch has commits that are not of this cache (import.branch) */
+/** Imports a snapshot and reports it. @return as import_files_read(), import_commit_send(), import_trace_read(),
+ * client_request(); CAIRN_E_FORMAT: the branch has commits that are not of this cache (import.branch) */
 CAIRN_MUST_USE enum cairn_status import_one(struct import *im, const struct import_snapshot *snapshot,
 					    struct cairn_diag *diag);
 

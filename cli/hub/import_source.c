@@ -42,7 +42,7 @@ static enum cairn_status source_unreadable(const char *path, struct cairn_diag *
 			  strerror(errno));
 }
 
-/* Returns whether a folder of this name, or a link to one, exists. Reports failures other than ENOENT. */
+/* Is there a folder of this name, or a link to one? Reports failures other than ENOENT. */
 static enum cairn_status source_is_folder(const char *path, bool *is_folder, struct cairn_diag *diag)
 {
 	struct stat st;
@@ -57,8 +57,6 @@ static int source_open(const char *folder)
 {
 	return cairn_sys_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
-
-/* --- snapshots ---------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status source_add(struct import_source *source, const char *folder, const char *id,
 				    struct cairn_diag *diag)
@@ -103,12 +101,10 @@ static enum cairn_status source_snapshots(struct import_source *source, const ch
 	return CAIRN_OK;
 }
 
-/* --- refs --------------------------------------------------------------------------------------------------------- */
-
 static enum cairn_status source_add_tag(struct import_snapshot *one, const char *name, struct cairn_diag *diag)
 {
 	if (!cairn_hub_ref_is_good(name)) {
-		cli_error("%s of the cache can be no name of a tag, and is left out", name);
+		cli_error("%s of the cache cannot be the name of a tag, and is left out", name);
 		return CAIRN_OK;
 	}
 	if (one->n_tags == IMPORT_SNAPSHOTS_MAX)
@@ -125,7 +121,7 @@ static enum cairn_status source_add_tag(struct import_snapshot *one, const char 
 	return CAIRN_OK;
 }
 
-/* Reads a ref that names a commit. Refs of pull requests are ignored. */
+/* Reads a branch or tag that names a commit. Ignores refs of pull requests. */
 static enum cairn_status source_take_ref(struct import_source *source, const char *path, const char *name,
 					 struct cairn_diag *diag)
 {
@@ -150,7 +146,7 @@ static enum cairn_status source_take_ref(struct import_source *source, const cha
 static enum cairn_status source_refs(struct import_source *source, const char *folder, const char *prefix,
 				     unsigned depth, struct cairn_diag *diag);
 
-/* Reads an entry of a folder of refs. Skips links, which may form a loop. */
+/* Reads an entry of a folder of refs. Skips links, because they may form a loop. */
 static enum cairn_status source_ref_entry(struct import_source *source, const char *path, const char *name,
 					  unsigned depth, struct cairn_diag *diag)
 {
@@ -170,7 +166,7 @@ static enum cairn_status source_ref_entry(struct import_source *source, const ch
 	return status;
 }
 
-/* @param prefix  start of the names in the folder: "", or "feature/" */
+/* Reads a folder of refs. @param prefix  beginning of its names: "", or "feature/" */
 static enum cairn_status source_refs(struct import_source *source, const char *folder, const char *prefix,
 				     unsigned depth, struct cairn_diag *diag)
 {
@@ -178,7 +174,7 @@ static enum cairn_status source_refs(struct import_source *source, const char *f
 	enum cairn_status status = CAIRN_OK;
 	const char *entry = NULL;
 	if (depth > SOURCE_REF_DEPTH_MAX)
-		return CAIRN_OK; /* a snapshot also has a name without refs */
+		return CAIRN_OK; /* a snapshot without refs is named by its id */
 	if (cairn_folder_open(&dir, source_open(folder)) != CAIRN_OK)
 		return errno == ENOENT || errno == ENOTDIR ? CAIRN_OK : source_unreadable(folder, diag);
 	while (status == CAIRN_OK) {
@@ -200,8 +196,6 @@ static enum cairn_status source_refs(struct import_source *source, const char *f
 	}
 	return status;
 }
-
-/* --- a cache ------------------------------------------------------------------------------------------------------ */
 
 static int source_compare(const void *a, const void *b)
 {
@@ -231,7 +225,7 @@ static enum cairn_status source_read_cache(struct import_source *source, const c
 	if (status != CAIRN_OK)
 		return status;
 	qsort(source->snapshots, source->n, sizeof(*source->snapshots), source_compare);
-	source->snapshots[source->n - 1].is_main = true; /* no snapshot of main: take the newest */
+	source->snapshots[source->n - 1].is_main = true; /* there is no snapshot of main: take the newest */
 	return CAIRN_OK;
 }
 
@@ -245,7 +239,7 @@ static enum cairn_status source_has_snapshots(const char *folder, bool *has, str
 	return status;
 }
 
-/* Returns whether a folder looks like a cache of several repositories. */
+/* Does a folder look like a cache of several repositories? */
 static enum cairn_status source_is_cache_of_several(const char *folder, bool *is_cache, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_folder_close) struct cairn_folder dir = {0};

@@ -14,7 +14,7 @@ void import_trace_note(struct cairn_json_out *header, const char *snapshot, bool
 	cairn_json_put_text(header, "description", note);
 }
 
-/* @return the snapshot of a note that begins with prefix; NULL: not such a note */
+/* Returns the snapshot in a commit's message. @return NULL: the message has no such note */
 static const char *trace_snapshot(const char *message, const char *note)
 {
 	size_t len = strlen(note);

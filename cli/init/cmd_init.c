@@ -50,9 +50,7 @@ struct init_args {
 	bool is_public, json;
 };
 
-/* --- what is asked for -------------------------------------------------------------------------------------------- */
-
-/* Makes a path absolute, as the daemon starts elsewhere. Keeps links: renewed certificates change their targets. */
+/* Makes a path absolute, because the daemon starts elsewhere. Keeps symbolic links: renewals change their targets. */
 static enum cairn_status init_absolute(char out[static INIT_PATH_BYTES], const char *path, struct cairn_diag *diag)
 {
 	char here[PATH_MAX];
@@ -127,8 +125,6 @@ static enum cairn_status init_wish_of(const struct init_args *args, const char *
 	return status;
 }
 
-/* --- what to type next -------------------------------------------------------------------------------------------- */
-
 static void init_show_made(const struct init_place *place, const struct init_wish *wish, const struct init_made *made)
 {
 	cli_line("%-9s %s", made->token_key ? "made" : "kept", place->keys);
@@ -157,7 +153,7 @@ static void init_show_start(const struct init_place *place, const struct init_wi
 static void init_show_upload(const struct init_wish *wish, const struct init_made *made)
 {
 	(void)puts("");
-	cli_line("Where %s works. The key is shown this once; keep it like a password:", wish->user);
+	cli_line("On the machine of %s (the key is shown only once; keep it like a password):", wish->user);
 	(void)puts("");
 	cli_line("  export HF_ENDPOINT=%s", wish->address.url);
 	cli_line("  export HF_TOKEN=%s", made->api_key);
@@ -206,8 +202,6 @@ static int init_show(const struct init_args *args, const struct init_place *plac
 	return report_end(&r, CLI_EXIT_OK);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
-
 static int init_fail(const struct init_place *place, enum cairn_status status, const struct cairn_diag *diag)
 {
 	if (cairn_diag_has(diag, "data_dir.in_use")) {
@@ -219,7 +213,7 @@ static int init_fail(const struct init_place *place, enum cairn_status status, c
 	return cli_fail(place->settings[0] ? place->settings : "init", status, diag);
 }
 
-/* Creates the folder of the file of settings, unless the package has created it. */
+/* Creates the folder of the settings file, unless the package has created it. */
 static enum cairn_status init_make_dir(const struct init_place *place, struct cairn_diag *diag)
 {
 	if (place->is_service || cairn_sys_mkdir(place->data_dir, 0700) == 0 || errno == EEXIST)
@@ -228,7 +222,7 @@ static enum cairn_status init_make_dir(const struct init_place *place, struct ca
 			  place->data_dir, strerror(errno));
 }
 
-/* Writes the settings last, so that an interrupted command can be repeated. */
+/* Makes everything. The settings come last, so that an interrupted command can be repeated. */
 static enum cairn_status init_do(const struct init_place *place, const struct init_wish *wish, struct init_made *made,
 				 struct cairn_diag *diag)
 {
@@ -269,7 +263,7 @@ static int init_run(const struct cli_command *command, int argc, char **argv)
 		return cli_usage_error(command, "\"%s\" cannot be the name of a user", argv[first]);
 	if (!args.tls_certificate != !args.tls_key)
 		return cli_usage_error(command, "--tls-certificate and --tls-key go together");
-	(void)umask(077); /* as in the daemon: nothing created here is for others */
+	(void)umask(077); /* as in the daemon: files created here are private to the user */
 	enum cairn_status status = init_wish_of(&args, argv[first], &wish, &diag);
 	if (status == CAIRN_OK)
 		status = init_place_of(args.dir, &place, &diag);

@@ -13,16 +13,16 @@ enum { INIT_PATH_BYTES = 4200, INIT_LISTEN_BYTES = 64, INIT_PORT_BYTES = 8 };
 #define INIT_SERVICE_USER     "cairn"
 #define INIT_SERVICE_SETTINGS "/etc/cairn/cairnd.conf"
 #define INIT_SERVICE_DATA     "/var/lib/cairn"
-/** The issuer of the tokens that this server gives for API keys. */
+/** The issuer of the tokens that this server gives out for API keys. */
 #define INIT_ISSUER "cairn"
 
-/** The address for clients, and where the daemon listens. */
+/** The address for clients, and the one where the daemon listens. */
 struct init_address {
-	char url[INIT_PATH_BYTES];      /* without a slash at its end */
-	char listen[INIT_LISTEN_BYTES]; /* the setting "listen" */
-	unsigned port;                  /* that the daemon listens on */
+	char url[INIT_PATH_BYTES];      /* without a final slash */
+	char listen[INIT_LISTEN_BYTES]; /* value of the setting "listen" */
+	unsigned port;                  /* port where the daemon listens */
 	bool https;
-	bool loopback;     /* reachable only from this machine */
+	bool loopback;     /* only this machine can reach it */
 	bool behind_proxy; /* a proxy on this machine serves HTTPS and forwards requests */
 };
 
@@ -32,10 +32,10 @@ struct init_address {
 CAIRN_MUST_USE enum cairn_status init_address_read(const char *url, bool has_certificate, struct init_address *out,
 						   struct cairn_diag *diag);
 
-/** The places and the owner of all that is created. */
+/** The folders and files to create, and their owner. */
 struct init_place {
-	bool is_service; /* the package's service; else a user's own folder */
-	uid_t uid;       /* owner of keys and data */
+	bool is_service; /* true: the package's service; false: a folder of the user's */
+	uid_t uid;       /* owner of the keys and the data */
 	gid_t gid;
 	char settings[INIT_PATH_BYTES], keys[INIT_PATH_BYTES], data_dir[INIT_PATH_BYTES];
 };
@@ -44,11 +44,11 @@ struct init_place {
 struct init_wish {
 	const char *user;
 	struct init_address address;
-	char tls_certificate[INIT_PATH_BYTES], tls_key[INIT_PATH_BYTES]; /* absolute; empty: none */
+	char tls_certificate[INIT_PATH_BYTES], tls_key[INIT_PATH_BYTES]; /* absolute paths; empty: none */
 	bool repositories_are_public;
 };
 
-/** The file of settings being written: FILE.part, until it is complete and durable. */
+/** The settings file while it is written: FILE.part, until it is complete and durable. */
 struct init_settings {
 	int fd;
 	const char *path; /* borrowed from the place */
@@ -59,36 +59,34 @@ struct init_settings {
 	struct cairn_buf text;
 };
 
-/** Checks that the daemon can read these settings from a file. Call before creating anything.
- * @return CAIRN_OK; CAIRN_E_USAGE a value cannot be written into such a file, or is too long for it (init.path) */
+/** Checks that the daemon could read these settings from a file. Call before creating anything. @return CAIRN_OK;
+ * CAIRN_E_USAGE: a value cannot be written into such a file, or is too long for a line of it (init.path) */
 CAIRN_MUST_USE enum cairn_status init_settings_check(const struct init_place *place, const struct init_wish *wish,
 						     struct cairn_diag *diag);
-/** Prepares the file of settings: reads an existing one, and replaces comments by the new settings. Begins FILE.part,
- * so that an unwritable folder is noticed before anything is created. A FILE.part of an interrupted command is
- * overwritten.
- * @return CAIRN_OK; CAIRN_E_CONFLICT the file has settings already, or another command writes FILE.part
- *         (init.settings); CAIRN_E_USAGE a path cannot be written into such a file (init.path); CAIRN_E_IO;
- *         CAIRN_E_NOMEM */
+/** Prepares the settings file: reads an existing one, and replaces comments by the new settings. Begins FILE.part, so
+ * that an unwritable folder is noticed before anything is created. Overwrites the FILE.part of an interrupted command.
+ * @return CAIRN_OK; CAIRN_E_CONFLICT: the file has settings already, or another command writes FILE.part
+ * (init.settings); CAIRN_E_USAGE: a path cannot be written into such a file (init.path); CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status init_settings_open(struct init_settings *s, const struct init_place *place,
 						    const struct init_wish *wish, struct cairn_diag *diag);
 /** Writes the file durably, and gives it its name. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO (init.settings) */
 CAIRN_MUST_USE enum cairn_status init_settings_commit(struct init_settings *s, struct cairn_diag *diag);
-/** Warns of each variable CAIRN_NAME that differs from its setting: the daemon prefers the variable. */
+/** Warns of each variable CAIRN_NAME that differs from its setting, because the daemon prefers the variable. */
 void init_settings_warn(const struct init_place *place, const struct init_wish *wish);
-/** For CLEANUP(): removes a file that was not committed. */
+/** Removes the file if it was not committed. For CLEANUP(). */
 void init_settings_fini(struct init_settings *s);
 
-/** Tells which things were created, and which existed. */
+/** Tells which things were created, and which existed before. */
 struct init_made {
 	bool token_key, user;
 	char api_key[CAIRN_KEY_TEXT_BYTES];
 };
 
-/** Creates, as the owner, what only the owner may create: the key for tokens, the data folder with its index, the user,
- * and an API key for the user. An existing token key or user stays.
- * @return CAIRN_OK; CAIRN_E_CONFLICT a daemon has the folder open (data_dir.in_use); CAIRN_E_USAGE the user's name is
- *         reserved, or a key is not valid; CAIRN_E_DENIED the daemon could not read a file of TLS (init.tls); as
- *         cairn_data_dir_open(), cairn_hub_add_account(), cairn_cas_make_key() */
+/** Creates, as their owner, the things that only the owner may create: the key for tokens, the data folder with its
+ * index, the user, and an API key for the user. An existing token key or user stays. @return CAIRN_OK;
+ * CAIRN_E_CONFLICT: a daemon has the folder open (data_dir.in_use); CAIRN_E_USAGE: the user's name is reserved, or a
+ * key is not valid; CAIRN_E_DENIED: the daemon could not read a TLS file (init.tls); as cairn_data_dir_open(),
+ * cairn_hub_add_account(), cairn_cas_make_key() */
 CAIRN_MUST_USE enum cairn_status init_make(const struct init_place *place, const struct init_wish *wish,
 					   struct init_made *made, struct cairn_diag *diag);
 

@@ -1,4 +1,4 @@
-/* Reads the address that clients type, and derives where the daemon must listen. */
+/* Reads the address that clients use, and derives where the daemon must listen. */
 #include "base/decimal.h"
 #include "cli/init/init.h"
 
@@ -16,12 +16,12 @@ struct address_parts {
 	bool https;
 	char host[256]; /* as in the address: an IPv6 address has brackets */
 	unsigned port;
-	const char *path; /* from its slash on, or empty */
+	const char *path; /* from its first slash on; may be empty */
 };
 
 struct address_host {
 	bool is_loopback;   /* only clients on this machine reach it */
-	const char *listen; /* where the daemon then listens */
+	const char *listen; /* only clients on this machine can reach it */
 };
 
 static enum cairn_status address_refuse(const char *url, const char *why, struct cairn_diag *diag)
@@ -30,7 +30,7 @@ static enum cairn_status address_refuse(const char *url, const char *why, struct
 			  "--url takes http://HOST:PORT or https://HOST:PORT, not \"%.120s\": %s", url, why);
 }
 
-/* Reads the port after the host, or takes that of the scheme. @return the error; NULL: none */
+/* Reads the port after the host, or else takes the scheme's. @return an error message; NULL: none */
 static const char *address_read_port(const char *text, size_t len, struct address_parts *out)
 {
 	char digits[INIT_PORT_BYTES];
@@ -45,7 +45,7 @@ static const char *address_read_port(const char *text, size_t len, struct addres
 	return NULL;
 }
 
-/* @return the error; NULL: none */
+/* Splits an address. @return an error message; NULL: none */
 static const char *address_split(const char *url, struct address_parts *out)
 {
 	static const char HOST[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._";
@@ -66,7 +66,7 @@ static const char *address_split(const char *url, struct address_parts *out)
 	return address_read_port(host + len, port_len, out);
 }
 
-/* A name with only digits and dots must be a valid IPv4 address. @return the error; NULL: none */
+/* Checks a host. A name with only digits and dots must be a valid IPv4 address. @return an error message; NULL: none */
 static const char *address_check_host(const char *host, struct address_host *out)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -91,7 +91,7 @@ static const char *address_check_host(const char *host, struct address_host *out
 	return NULL;
 }
 
-/* [::] also takes IPv4, but some containers have no IPv6. */
+/* Returns the address for all networks. [::] accepts IPv4, too, but some containers have no IPv6. */
 static const char *address_of_all(void)
 {
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -1,5 +1,5 @@
-/* Creates what belongs to the daemon's user: keys, data folder, first user. Root makes the folders and hands them
- * over. The rest is made as their owner, so that the daemon can use it. */
+/* Creates the things that belong to the daemon's user: keys, data folder, first user. Root makes the folders and hands
+ * them over. The rest is made as their owner, so that the daemon can use it. */
 #include "base/fd.h"
 #include "base/sys.h"
 #include "cli/init/init.h"
@@ -35,7 +35,7 @@ static enum cairn_status make_folder(const char *path, const struct init_place *
 	return CAIRN_OK;
 }
 
-/* Becomes the owner for a while. Only root changes its user, and can change back. */
+/* Becomes the owner for a while. Only root can change its user, and can change back. */
 static bool make_become(uid_t uid, gid_t gid)
 {
 	if (geteuid() == uid)
@@ -57,7 +57,7 @@ static enum cairn_status make_check_tls(const char *path, struct cairn_diag *dia
 			  strerror(errno));
 }
 
-/* Keeps an existing key, because tokens signed with it are valid. */
+/* Makes the token key. Keeps an existing key, because tokens signed with it are valid. */
 static enum cairn_status make_token_key(const char *folder, bool *made, struct cairn_diag *diag)
 {
 	char path[INIT_PATH_BYTES + 8];

@@ -1,4 +1,4 @@
-/* Writes the file of settings of a new server. A file that sets only the data folder, such as the package's, keeps its
+/* Writes the settings file of a new server. A file that sets only the data folder, such as the package's, keeps its
  * comments. A new setting replaces the comment that shows its default. */
 #include "base/fd.h"
 #include "base/sys.h"
@@ -21,10 +21,10 @@ enum {
 	SETTINGS_VARIABLE_BYTES = 64,
 	SETTINGS_LINE_BYTES = 2 * INIT_PATH_BYTES
 };
-/* inih reads a line with its line break and a NUL into 200 bytes (INI_MAX_LINE). */
+/* inih reads a line, with its line break and a NUL, into 200 bytes (INI_MAX_LINE) */
 enum { SETTINGS_READ_BYTES_MAX = 198 };
 
-static const gid_t SETTINGS_ANY_GROUP = (gid_t)-1; /* type of fchown() */
+static const gid_t SETTINGS_ANY_GROUP = (gid_t)-1; /* for fchown(): does not change the group */
 
 struct settings_line {
 	const char *name, *value;
@@ -54,11 +54,11 @@ static void settings_list(struct settings_lines *lines, const struct init_place 
 	settings_want(lines, "tls_certificate", wish->tls_certificate);
 	settings_want(lines, "tls_key", wish->tls_key);
 	settings_want(lines, "hub_private", wish->repositories_are_public ? "" : "*");
-	/* All connections through a proxy come from one address, so allow many. */
+	/* Through a proxy, all connections come from one address, so allow many. */
 	settings_want(lines, "connections_per_address_max", wish->address.behind_proxy ? "1008" : "");
 }
 
-/* Does the daemon read this value unchanged? inih cuts text after a semicolon, and blanks at the end. */
+/* Would the daemon read this value unchanged? inih cuts text after a semicolon, and blanks at the end. */
 static bool settings_value_is_kept(const char *value)
 {
 	size_t len = strlen(value);
@@ -92,10 +92,9 @@ enum cairn_status init_settings_check(const struct init_place *place, const stru
 	return status;
 }
 
-/* --- variables that win over the file ------------------------------------------------------------------------------
- */
+/* --- variables that win over the file --------------------------------------------------------------------------- */
 
-/* Returns the port of an address that listens on all networks; NULL: not such an address. */
+/* Returns the port of an address that listens on all networks. @return NULL: another address */
 static const char *settings_port_of_all(const char *listen)
 {
 	static const char *const ALL[] = {"0.0.0.0:", "[::]:"};
@@ -105,7 +104,7 @@ static const char *settings_port_of_all(const char *listen)
 	return NULL;
 }
 
-/* The image sets CAIRN_LISTEN to 0.0.0.0:8080, and init writes [::]:8080. Do not warn of that difference. */
+/* Do two values mean the same? The image sets CAIRN_LISTEN to 0.0.0.0:8080, and init writes [::]:8080, which do. */
 static bool settings_mean_the_same(const char *a, const char *b)
 {
 	const char *port_a = settings_port_of_all(a), *port_b = settings_port_of_all(b);
@@ -129,8 +128,6 @@ void init_settings_warn(const struct init_place *place, const struct init_wish *
 				 variable, value, line->name, line->value);
 	}
 }
-
-/* --- the file ----------------------------------------------------------------------------------------------------- */
 
 /* Returns the setting whose default a comment shows, as in "#listen = 127.0.0.1:8080". */
 static struct settings_line *settings_of_comment(struct settings_lines *lines, const char *line)
@@ -176,7 +173,7 @@ static enum cairn_status settings_take_line(struct cairn_buf *out, struct settin
 	return CAIRN_OK;
 }
 
-/* Opens an existing file. @return CAIRN_OK, also if there is none: then *file is NULL */
+/* Opens an existing file. @return CAIRN_OK; also if there is none, and then *file is NULL */
 static enum cairn_status settings_open_old(const char *path, FILE **file, struct stat *st, struct cairn_diag *diag)
 {
 	*file = NULL;
@@ -201,7 +198,7 @@ static enum cairn_status settings_open_old(const char *path, FILE **file, struct
 	return CAIRN_OK;
 }
 
-/* Reads an existing file, line by line. The new one gets its owner, group and permissions. */
+/* Reads an existing file, line by line. The new file gets its owner, group and permissions. */
 static enum cairn_status settings_take(struct init_settings *s, struct settings_lines *lines, struct cairn_diag *diag)
 {
 	char line[SETTINGS_LINE_BYTES];
@@ -227,8 +224,8 @@ static enum cairn_status settings_take(struct init_settings *s, struct settings_
 	return status;
 }
 
-/* Returns whether FILE.part is still the only name of this file. An earlier holder of the lock may have renamed or
- * removed it. With a second name, this command would write into somebody else's file. */
+/* Is FILE.part still the only name of this file? An earlier holder of the lock may have renamed or removed it. If the
+ * file has a second name, this command would write into somebody else's file. */
 static bool settings_part_is_ours(const struct init_settings *s)
 {
 	struct stat st, named;
@@ -236,7 +233,7 @@ static bool settings_part_is_ours(const struct init_settings *s)
 	       st.st_nlink == 1 && st.st_dev == named.st_dev && st.st_ino == named.st_ino;
 }
 
-/* @return the error, with errno; NULL: none */
+/* Locks FILE.part. @return an error message, with errno; NULL: none */
 static const char *settings_lock_part(struct init_settings *s)
 {
 	s->fd = cairn_sys_open(s->part, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
@@ -256,7 +253,7 @@ static const char *settings_lock_part(struct init_settings *s)
 	return cairn_sys_ftruncate(s->fd, 0) == 0 ? NULL : strerror(errno);
 }
 
-/* An interrupted command leaves FILE.part. The lock tells whether another command is writing it. */
+/* Begins FILE.part. An interrupted command leaves it, so a lock tells whether another command is writing it. */
 static enum cairn_status settings_begin_part(struct init_settings *s, struct cairn_diag *diag)
 {
 	(void)snprintf(s->part, sizeof(s->part), "%s.part", s->path);
@@ -265,11 +262,11 @@ static enum cairn_status settings_begin_part(struct init_settings *s, struct cai
 		return CAIRN_OK;
 	enum cairn_status status = cairn_fail(diag, cairn_fd_make_status(errno), "init.settings", CAIRN_NO_OFFSET,
 					      "cannot make %.160s: %s", s->part, wrong);
-	cairn_fd_closep(&s->fd); /* init_settings_fini() would remove the file, which is not ours */
+	cairn_fd_closep(&s->fd); /* else init_settings_fini() would remove the file of another command */
 	return status;
 }
 
-/* A reused part may belong to the owner of an earlier file. */
+/* Sets owner and permissions. A reused FILE.part may belong to the owner of an earlier file. */
 static enum cairn_status settings_give_owner(const struct init_settings *s, struct cairn_diag *diag)
 {
 	struct stat st;

@@ -42,7 +42,7 @@ enum cairn_status inspect_fold(struct report *r, const uint8_t *bytes, size_t le
 	record_end(r);
 	for (size_t i = 0; status == CAIRN_OK && i < ix->n_chunks; i++) {
 		CLEANUP(cairn_fold_data_fini) struct cairn_fold_data data = {0};
-		progress_clear(bar); /* print the record on a line of its own */
+		progress_clear(bar); /* the record begins on a clean line */
 		inspect_fold_chunk(r, &ix->chunks[i]);
 		progress_draw(bar, ix->chunks[i].offset, 0);
 		status = cairn_fold_read(f, &ix->chunks[i], &OPTIONS, &data, diag);

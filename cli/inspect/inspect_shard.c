@@ -7,11 +7,11 @@
 
 bool inspect_is_shard(const uint8_t *bytes, size_t len)
 {
-	/* Compares only the readable part, so that a shard with a damaged tag is shown as a shard. */
+	/* compares only the readable part, so that a shard with a damaged tag counts as a shard */
 	return len >= 14 && memcmp(bytes, CAIRN_SHARD_TAG, 14) == 0;
 }
 
-/* Shows the last 16 bytes of a record where these are reserved. */
+/* Shows the last 16 bytes of a record, where these are reserved. */
 static void inspect_reserved(struct report *r, const uint8_t *record)
 {
 	record_hex(r, "reserved", record + CAIRN_SHARD_RECORD_BYTES - 16, 16);

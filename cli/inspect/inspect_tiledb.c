@@ -13,8 +13,6 @@
 
 enum { INSPECT_PATH_BYTES = 4400, INSPECT_FILTERS_BYTES = 128 };
 
-/* --- where it is -------------------------------------------------------------------------------------------------- */
-
 static bool inspect_has(const char *folder, const char *name)
 {
 	char path[INSPECT_PATH_BYTES];
@@ -28,8 +26,6 @@ bool inspect_is_tiledb(const char *path)
 	struct stat st;
 	return cairn_sys_stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
-
-/* --- schema ------------------------------------------------------------------------------------------------------- */
 
 static const char *inspect_filters(char out[static INSPECT_FILTERS_BYTES], const struct cairn_tiledb_pipeline *pipeline)
 {
@@ -60,7 +56,7 @@ static void inspect_field(struct report *r, const struct cairn_tiledb_field *fie
 	record_end(r);
 }
 
-/* @param a  the array of the fragment; NULL: there is none */
+/* Shows a schema. @param a  the array of the fragment; NULL: there is none */
 static void inspect_schema(struct report *r, const struct cairn_tiledb_schema *s, const char *name,
 			   const struct cairn_tiledb_array *a)
 {
@@ -86,8 +82,6 @@ static void inspect_schema(struct report *r, const struct cairn_tiledb_schema *s
 	for (uint32_t i = 0; i < s->n_attrs; i++)
 		inspect_field(r, &s->attrs[i], "attribute");
 }
-
-/* --- a fragment --------------------------------------------------------------------------------------------------- */
 
 static void inspect_value(struct report *r, const char *name, const struct cairn_tiledb_field *field,
 			  struct cairn_tiledb_view value)
@@ -115,7 +109,7 @@ static void inspect_sum(struct report *r, const struct cairn_tiledb_field *field
 	record_text(r, "sum", text);
 }
 
-/* Shows a field in the whole fragment. */
+/* Shows a field's column in the fragment. */
 static void inspect_column(struct report *r, const struct cairn_tiledb_reader *f, uint32_t slot)
 {
 	const struct cairn_tiledb_field *field = cairn_tiledb_schema_field(&f->schema, slot);
@@ -230,9 +224,7 @@ static void inspect_fragment(struct report *r, const struct cairn_tiledb_reader 
 	inspect_tiles(r, f);
 }
 
-/* --- an array ----------------------------------------------------------------------------------------------------- */
-
-/* @param only  the fragment to show; NULL: all valid fragments */
+/* Shows an array. @param only  the fragment to show; NULL: all valid fragments */
 static enum cairn_status inspect_array(struct report *r, const char *path, const char *only, struct inspect_result *out,
 				       struct cairn_diag *diag)
 {
@@ -307,14 +299,12 @@ enum cairn_status inspect_tiledb(struct report *r, const char *path, struct insp
 	return status;
 }
 
-/* --- one file ----------------------------------------------------------------------------------------------------- */
-
 bool inspect_is_tiledb_file(const uint8_t *bytes, size_t len)
 {
 	return cairn_tiledb_generic_is(bytes, len);
 }
 
-/* Returns whether a path is the metadata file of a fragment in its array. If so, cuts real to the fragment's folder. */
+/* Is a path the metadata file of a fragment in its array? If so, cuts real to the fragment's folder. */
 static bool inspect_cut_to_fragment(char *real)
 {
 	char *slash = strrchr(real, '/');

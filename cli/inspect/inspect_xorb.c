@@ -3,7 +3,7 @@
 #include "xorb/reader.h"
 #include "xorb/verifier.h"
 
-/* Shows a chunk: header fields, place in the unpacked xorb, hash. */
+/* Shows a chunk: header fields, offset in the unpacked xorb, and hash. */
 static enum cairn_status inspect_chunk(struct report *r, struct cairn_codec *codec,
 				       const struct cairn_xorb_chunk *chunk, uint32_t index, uint64_t unpacked_at,
 				       struct cairn_diag *diag)

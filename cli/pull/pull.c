@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 enum { PULL_REPLANS_MAX = 3 };
-/* Two full xorbs a thread: the threads wait for each other only at the end of a window. */
+/* Two full xorbs for each thread: threads wait for each other only at the end of a window. */
 #define PULL_WINDOW_BYTES_PER_THREAD (UINT64_C(128) << 20)
 
 struct pull {
@@ -23,9 +23,9 @@ struct pull {
 	struct pull_job *job;
 	struct pull_target target;
 	struct pull_state state;
-	uint64_t window_offset; /* offset of the current window in the state */
-	uint64_t at;            /* end of the complete part of the file */
-	bool started;           /* this run fetched the current part */
+	uint64_t window_offset; /* offset of the current window in the state file */
+	uint64_t at;            /* end of the complete part of the output */
+	bool started;           /* this run has fetched the current part */
 	struct cairn_merkle merkle;
 };
 
@@ -51,9 +51,7 @@ static bool pull_is_whole(const struct pull_job *job)
 	return job->first == 0 && job->end == job->file_bytes;
 }
 
-/* --- what is there already ---------------------------------------------------------------------------------------- */
-
-/* Keeps the chunks whose bytes in the part match the state. */
+/* Keeps the chunks whose bytes in FILE.part match the state. */
 static enum cairn_status pull_check_chunks(struct pull *p, struct pull_chunks *have)
 {
 	size_t n = 0;
@@ -87,7 +85,7 @@ static enum cairn_status pull_check_chunks(struct pull *p, struct pull_chunks *h
 	return status;
 }
 
-/* Returns whether the chunks cover the window without gaps. */
+/* Do the chunks cover the window without gaps? */
 static bool pull_is_window(const struct pull *p, const struct pull_chunks *have)
 {
 	uint64_t at = p->at;
@@ -105,7 +103,7 @@ static void pull_add_window(struct pull *p, const struct pull_chunk *chunks, siz
 		cairn_merkle_add(&p->merkle, &chunks[i].hash, chunks[i].bytes);
 }
 
-/* Reads the complete windows of the state. have gets the chunks of the next window, with which the state ends. */
+/* Takes up the complete windows in the state. @param have  gets the chunks of the next window, which ends the state */
 static enum cairn_status pull_take_up(struct pull *p, struct pull_chunks *have, struct cairn_diag *diag)
 {
 	for (;;) {
@@ -128,8 +126,6 @@ static enum cairn_status pull_take_up(struct pull *p, struct pull_chunks *have, 
 	return status == CAIRN_OK ? pull_state_add(&p->state, have->at, have->n, diag) : status;
 }
 
-/* --- windows ------------------------------------------------------------------------------------------------------ */
-
 static enum cairn_status pull_end_window(struct pull *p, const struct pull_window *w, struct cairn_diag *diag)
 {
 	pull_add_window(p, w->chunks, w->plan.n_chunks);
@@ -145,7 +141,7 @@ static enum cairn_status pull_end_window(struct pull *p, const struct pull_windo
 	return status;
 }
 
-/* Plans the next window, and marks the chunks that are present. */
+/* Plans the next window, and marks the chunks that are there already. */
 static enum cairn_status pull_plan_window(struct pull *p, struct pull_window *w, const struct pull_chunks *have,
 					  struct cairn_diag *diag)
 {
@@ -159,7 +155,7 @@ static enum cairn_status pull_plan_window(struct pull *p, struct pull_window *w,
 		return status;
 	if (w->plan.at != p->at && p->at != job->first)
 		return cairn_fail(diag, CAIRN_E_MISMATCH, "plan.content", p->at,
-				  "the server's plan does not go on where the one before ended");
+				  "the server's plan does not begin where the one before ended: try again");
 	status = pull_window_prepare(w, have);
 	for (size_t i = 0; i < w->plan.n_terms && status == CAIRN_OK; i++)
 		have_bytes += w->plan.terms[i].complete ? w->plan.terms[i].bytes : 0;
@@ -170,7 +166,7 @@ static enum cairn_status pull_plan_window(struct pull *p, struct pull_window *w,
 	return status;
 }
 
-/* Tries the next window once. @return CAIRN_E_DENIED and *planned: its URLs have expired, try again */
+/* Tries the next window once. @return CAIRN_E_DENIED and *planned: its URLs have expired, so try again */
 static enum cairn_status pull_try_window(struct pull *p, bool *planned, struct cairn_diag *diag)
 {
 	CLEANUP(pull_window_fini)
@@ -214,8 +210,6 @@ static enum cairn_status pull_windows(struct pull *p, struct cairn_diag *diag)
 	return CAIRN_OK;
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------------- */
-
 static enum cairn_status pull_check_hash(struct pull *p, struct cairn_diag *diag)
 {
 	struct cairn_hash root, got;
@@ -228,7 +222,8 @@ static enum cairn_status pull_check_hash(struct pull *p, struct cairn_diag *diag
 	char want_text[CAIRN_HASH_TEXT_BYTES], got_text[CAIRN_HASH_TEXT_BYTES];
 	pull_blame(p->crew->clients[0], &p->state, &p->job->file, p->job->file_bytes, diag);
 	(void)cairn_fail(diag, CAIRN_E_MISMATCH, "file.hash", CAIRN_NO_OFFSET,
-			 "what the server sent does not give the file's hash; it is thrown away");
+			 "the bytes that the server sent do not have the file's hash, and are thrown away: "
+			 "run cairn fsck on the server");
 	cairn_hash_text(want_text, &p->job->file);
 	cairn_hash_text(got_text, &got);
 	if (!diag->expected[0])

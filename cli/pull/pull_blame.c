@@ -6,16 +6,16 @@
 
 #include <inttypes.h>
 
-enum { BLAME_QUERIES_MAX = 4 }; /* list of a xorb */
+enum { BLAME_QUERIES_MAX = 4 }; /* queries for the chunk list of a xorb */
 
 struct blame {
 	struct client *client;
 	struct cairn_diag *diag;
-	struct cairn_buf bytes; /* bytes of the current answer */
+	struct cairn_buf bytes; /* the current answer */
 	bool found;
 };
 
-/* A window of the file: the terms of its plan, and the chunks that these terms need. */
+/* A window of the file: the terms of its plan, and the chunks of these terms. */
 struct blame_window {
 	struct pull_plan plan;
 	struct pull_chunks chunks;
@@ -45,7 +45,7 @@ static void blame_chunk(struct blame *b, const struct cairn_hash *xorb, uint32_t
 	cairn_diag_values(b->diag, "", got_text);
 }
 
-/* Compares the terms of the plan's uses [from, end), which are of one xorb. */
+/* Compares the terms among the uses [from, end) of the plan, which are of one xorb. */
 static void blame_compare(struct blame *b, const struct blame_window *w, const struct cairn_shard_xorb *xorb,
 			  const struct cairn_hash *key, size_t from, size_t end)
 {
@@ -62,7 +62,7 @@ static void blame_compare(struct blame *b, const struct blame_window *w, const s
 	}
 }
 
-/* Asks about a chunk. @return true: the answer has the xorb */
+/* Asks about a chunk. @return true: the answer contains the xorb */
 static bool blame_ask(struct blame *b, const struct blame_window *w, const struct cairn_hash *chunk, size_t from,
 		      size_t end)
 {

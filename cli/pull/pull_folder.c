@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 struct folder_counts {
-	uint64_t files, fetched, other, bytes; /* other: has different content, and was not replaced */
+	uint64_t files, fetched, other, bytes; /* other: files with different content, which were not replaced */
 };
 
 static enum cairn_status folder_fail(struct cairn_diag *diag, const char *what, const char *name)
@@ -39,7 +39,7 @@ static enum cairn_status folder_read_manifest(struct manifest *out, const char *
 	return manifest_read(out, in.bytes, in.len, diag);
 }
 
-/* Opens a folder below dir_fd, and creates it if missing. Follows no symbolic link. Takes dir_fd over. */
+/* Opens a folder below dir_fd, creating it if it is missing. Follows no symbolic link. Takes dir_fd over. */
 static enum cairn_status folder_enter(int *dir_fd, const char *name, struct cairn_diag *diag)
 {
 	if (cairn_sys_mkdirat(*dir_fd, name, 0777) != 0 && errno != EEXIST)
@@ -52,7 +52,7 @@ static enum cairn_status folder_enter(int *dir_fd, const char *name, struct cair
 	return CAIRN_OK;
 }
 
-/* Opens the folder of a file of the manifest, and returns the file's name in it. Cuts path up. */
+/* Opens the folder of a file in the manifest, and returns the file's name in it. Cuts path into its parts. */
 static enum cairn_status folder_of_file(int root_fd, char *path, int *dir_fd, const char **name,
 					struct cairn_diag *diag)
 {
@@ -71,7 +71,7 @@ static enum cairn_status folder_of_file(int root_fd, char *path, int *dir_fd, co
 	return CAIRN_OK;
 }
 
-/* Returns whether the file exists and agrees with the manifest; only permissions are corrected. */
+/* Does the file exist and agree with the manifest? Only permissions are corrected. */
 static bool folder_has(const struct pull_job *job, const struct manifest_file *file)
 {
 	struct stat st;
@@ -140,7 +140,7 @@ static enum cairn_status folder_open(const char *folder, int *fd, struct cairn_d
 	return *fd < 0 ? folder_fail(diag, "open the folder", folder) : CAIRN_OK;
 }
 
-/* Pulls the files in order. Reports and keeps files with different content; any other failure ends the pull. */
+/* Pulls the files in order. Reports and keeps files with different content. Any other failure ends the pull. */
 static enum cairn_status folder_pull_files(struct pull_crew *crew, int root_fd, const struct manifest *m, bool force,
 					   struct folder_counts *counts, const char **subject, struct cairn_diag *diag)
 {
@@ -180,7 +180,7 @@ int pull_folder(struct pull_crew *crew, const char *path, const char *folder, co
 	if (status == CAIRN_OK)
 		status = folder_pull_files(crew, root_fd, &m, options->force, &counts, &subject, &diag);
 	subject = status == CAIRN_OK ? folder : subject;
-	/* Sync once for all: new folders, and complete files of an earlier pull that was killed. */
+	/* A single sync for all new folders, and for complete files of an earlier pull that was killed. */
 	if (status == CAIRN_OK && cairn_sys_syncfs(root_fd) < 0)
 		status = folder_fail(&diag, "make durable", folder);
 	progress_clear(&crew->progress);

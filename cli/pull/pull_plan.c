@@ -110,7 +110,7 @@ static bool plan_add_unit(struct pull_plan *plan, const struct pull_unit *unit)
 	return true;
 }
 
-/* Reads one range of a URL: takes the terms within it, which come next among the uses of its xorb. */
+/* Reads one range of a URL. Takes the terms within the range, which come next among the uses of its xorb. */
 static enum cairn_status plan_read_range(struct pull_plan *plan, const struct cairn_json *range, struct pull_unit *unit,
 					 size_t uses_end, struct cairn_diag *diag)
 {
@@ -126,7 +126,7 @@ static enum cairn_status plan_read_range(struct pull_plan *plan, const struct ca
 		at++;
 	unit->n_uses = at - unit->first_use;
 	if (unit->n_uses == 0)
-		return CAIRN_OK; /* no term needs it, so it is not fetched */
+		return CAIRN_OK; /* no term needs the range, so it is not fetched */
 	return plan_add_unit(plan, unit) ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 

@@ -1,4 +1,4 @@
-/* A window of a file, from the server's plan: its terms, and the byte ranges of xorbs that hold their chunks. */
+/* A window of a file, from the server's plan: its terms, and the byte ranges of xorbs with their chunks. */
 #ifndef CAIRN_CLI_PULL_PLAN_H
 #define CAIRN_CLI_PULL_PLAN_H
 
@@ -7,39 +7,40 @@
 #include "hash/hash.h"
 
 enum {
-	PULL_PLAN_BYTES_MAX = 128 * 1024 * 1024, /* bytes of a plan's JSON */
-	PULL_PLAN_VALUES_MAX = 4 * 1024 * 1024,  /* values in it: enough for a window of 8 KiB chunks, none adjacent */
-	PULL_PLAN_CHUNKS_MAX = 1024 * 1024,      /* chunks of a window, 48 bytes each */
+	PULL_PLAN_BYTES_MAX = 128 * 1024 * 1024, /* longest plan, as JSON */
+	/* JSON values of a plan: enough for a window of 8 KiB chunks, none of them adjacent */
+	PULL_PLAN_VALUES_MAX = 4 * 1024 * 1024,
+	PULL_PLAN_CHUNKS_MAX = 1024 * 1024, /* most chunks of a window, 48 bytes each */
 };
 
-/** Chunks [start, end) of a xorb, in the file's order. */
+/** Chunks [start, end) of a xorb, at their place in the file. */
 struct pull_term {
 	struct cairn_hash xorb;
 	uint32_t start, end;
-	uint64_t at, bytes; /* offset in the file, and length */
-	size_t slot;        /* index of its first chunk in the window's chunks */
-	bool complete;      /* complete, so not fetched */
+	uint64_t at, bytes; /* offset and length in the file */
+	size_t slot;        /* index of its first chunk among those of the window */
+	bool complete;      /* complete already, so not fetched */
 	uint64_t next_at;   /* offset of its next chunk; used by the fetching thread */
 };
 
 /** A range of a xorb to fetch, and the terms that use it. */
 struct pull_unit {
 	struct cairn_hash xorb;
-	uint32_t start, end; /* chunks */
+	uint32_t start, end; /* its chunks */
 	struct client_range range;
-	size_t first_use, n_uses; /* range in the plan's uses */
+	size_t first_use, n_uses; /* which of the plan's uses belong to it */
 };
 
-/** Owns all of it. Zeroed is empty. */
+/** Owns all its members. Zeroed: empty. */
 struct pull_plan {
-	struct cairn_json *json; /* holds the URLs */
-	struct pull_term *terms; /* in the file's order */
+	struct cairn_json *json; /* keeps the URLs alive */
+	struct pull_term *terms; /* in the order of the file */
 	size_t n_terms;
-	size_t *uses; /* index of each term, sorted by xorb and first chunk */
+	size_t *uses; /* indices of the terms, sorted by xorb and first chunk */
 	struct pull_unit *units;
 	size_t n_units, cap_units;
-	size_t n_chunks;  /* chunks of all terms */
-	uint64_t at, end; /* bytes of the file that the terms cover; they may exceed the requested range */
+	size_t n_chunks;  /* number of chunks of all terms */
+	uint64_t at, end; /* range of the file that the terms cover; may exceed the requested range */
 };
 void pull_plan_fini(struct pull_plan *plan);
 

@@ -95,7 +95,7 @@ void pull_chunks_fini(struct pull_chunks *chunks)
 static enum cairn_status state_keep(struct pull_chunks *out, const struct pull_chunk *chunk)
 {
 	if (out->n == PULL_PLAN_CHUNKS_MAX)
-		return CAIRN_OK; /* no failure: the chunk is fetched again */
+		return CAIRN_OK; /* no failure: the chunk will be fetched again */
 	if (out->n == out->cap) {
 		size_t cap = out->cap ? 2 * out->cap : STATE_READ_RECORDS;
 		struct pull_chunk *more = realloc(out->at, cap * sizeof(*more));

@@ -1,5 +1,5 @@
-/* FILE.part.state records which chunks of a pull are in FILE.part. Written as terms are completed; trusted only after
- * the bytes in FILE.part are hashed again, so a running pull needs no sync. */
+/* FILE.part.state records which chunks of a pull are in FILE.part. It is written as terms are completed. It is trusted
+ * only after the bytes in FILE.part are hashed again, so a running pull needs no sync. */
 #ifndef CAIRN_CLI_PULL_STATE_H
 #define CAIRN_CLI_PULL_STATE_H
 
@@ -15,13 +15,13 @@ struct pull_chunk {
 	struct cairn_hash hash;
 };
 
-/** Owned by one thread at a time. fd is borrowed. */
+/** The state file. Owned by one thread at a time. fd is borrowed. */
 struct pull_state {
 	int fd;
 	uint64_t end; /* offset of the next record */
 };
 
-/** Chunks read from the state, sorted by place, without duplicates. */
+/** Chunks read from the state, sorted by offset, without duplicates. */
 struct pull_chunks {
 	struct pull_chunk *at; /* owned */
 	size_t n, cap;
@@ -30,7 +30,7 @@ struct pull_chunks {
 };
 void pull_chunks_fini(struct pull_chunks *chunks);
 
-/** Returns whether the state belongs to this pull: bytes [first, end) of this file. */
+/** Does the state belong to this pull: bytes [first, end) of this file? */
 bool pull_state_matches(int fd, const struct cairn_hash *file, uint64_t first, uint64_t end);
 
 /** Starts an empty state. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_FULL */
@@ -45,10 +45,9 @@ CAIRN_MUST_USE enum cairn_status pull_state_add(struct pull_state *s, const stru
 CAIRN_MUST_USE enum cairn_status pull_state_end_window(struct pull_state *s, uint64_t window_end,
 						       struct cairn_diag *diag);
 
-/** Reads the records of one window. Ignores a torn last record, and records that no window can have.
- * @param offset  where the window begins: PULL_STATE_HEADER_BYTES for the first
- * @param[out] next  where the following window begins
- * @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** Reads the records of one window. Ignores a torn last record, and records that no window can have. @param offset
+ * where the window begins in the state; PULL_STATE_HEADER_BYTES for the first @param[out] next  where the following
+ * window begins @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status pull_state_read(const struct pull_state *s, uint64_t offset, struct pull_chunks *out,
 						 uint64_t *next, struct cairn_diag *diag);
 

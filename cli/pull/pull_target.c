@@ -73,7 +73,7 @@ static enum cairn_status target_open_one(struct pull_target *t, const char *name
 static enum cairn_status target_taken(const struct pull_target *t, struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_CONFLICT, "file.exists", CAIRN_NO_OFFSET,
-			  "%.120s is there and holds something else; name another one, or say --force", t->name);
+			  "%.120s exists and has another content: name another file, or give --force", t->name);
 }
 
 static enum cairn_status target_check_name(const struct pull_target *t, bool force, struct cairn_diag *diag)
@@ -88,7 +88,7 @@ static enum cairn_status target_check_name(const struct pull_target *t, bool for
 			  t->name);
 }
 
-/* If a name is too long for the endings, the part is named after the file's hash. */
+/* Makes the names. If the endings would make a name too long, the part is named after the file's hash. */
 static bool target_name(struct pull_target *t, const struct pull_job *job)
 {
 	char hash[CAIRN_HASH_TEXT_BYTES];
@@ -112,7 +112,7 @@ enum cairn_status pull_target_open(struct pull_target *t, const struct pull_job 
 	if (!target_name(t, job))
 		return CAIRN_E_NOMEM;
 	enum cairn_status status = target_check_name(t, job->force, diag);
-	/* Opens the state first, because a part without a state is somebody else's file. */
+	/* Open the state first: a part without a state is somebody else's file. */
 	if (status == CAIRN_OK)
 		status = target_open_one(t, t->state, &t->state_fd, &state_bytes, diag);
 	if (status == CAIRN_OK)
@@ -126,7 +126,8 @@ enum cairn_status pull_target_open(struct pull_target *t, const struct pull_job 
 	if (part_bytes > 0 && state_bytes < PULL_STATE_HEADER_BYTES) {
 		(void)cairn_sys_unlinkat(t->dir_fd, t->state, 0);
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "file.part", CAIRN_NO_OFFSET,
-				  "%.120s is there and is not of a pull; remove it, or name another target", t->part);
+				  "%.120s exists and was not made by a pull: remove it, or name another target",
+				  t->part);
 	}
 	return CAIRN_OK;
 }
@@ -153,7 +154,7 @@ enum cairn_status pull_target_finish(struct pull_target *t, const struct pull_jo
 		return CAIRN_OK;
 	if (cairn_sys_ftruncate(t->part_fd, (off_t)(job->end - job->first)) != 0 || cairn_sys_fsync(t->part_fd) != 0)
 		return target_fail(diag, "complete", t->part);
-	/* Only after the long sync: a kill during it could leave a read-only part, useless for the next pull. */
+	/* Set permissions after the long sync: a kill in it could leave a read-only part, which no pull continues. */
 	if (job->has_mode && cairn_sys_fchmod(t->part_fd, (mode_t)job->mode) != 0)
 		return target_fail(diag, "complete", t->part);
 	if (job->force && cairn_sys_renameat(t->dir_fd, t->part, t->dir_fd, t->name) != 0)

@@ -23,12 +23,12 @@ struct window_run {
 	atomic_bool stop;
 };
 
-/* A unit while it is fetched: bytes of its range, cut into chunks. */
+/* A unit while it is fetched: the bytes of its range, cut into chunks. */
 struct window_unit {
 	struct window_run *run;
 	const struct pull_unit *unit;
 	struct cairn_codec *codec;
-	struct cairn_buf buf; /* start of an incomplete chunk */
+	struct cairn_buf buf; /* the beginning of an incomplete chunk */
 	uint32_t chunk;       /* number of the next chunk */
 	uint64_t xorb_at;     /* offset of the next chunk in the xorb */
 	size_t first_use;     /* uses before this one are complete */
@@ -42,9 +42,7 @@ void pull_window_fini(struct pull_window *w)
 	*w = (struct pull_window){0};
 }
 
-/* --- what is there ------------------------------------------------------------------------------------------------ */
-
-/* Takes the term's chunks from have, if it has them without a gap. */
+/* Takes the term's chunks from have, if they are there without a gap. */
 static bool window_have_term(struct pull_window *w, const struct pull_term *t, const struct pull_chunks *have)
 {
 	size_t low = 0, high = have->n, n = t->end - t->start;
@@ -75,9 +73,7 @@ enum cairn_status pull_window_prepare(struct pull_window *w, const struct pull_c
 	return CAIRN_OK;
 }
 
-/* --- one chunk ---------------------------------------------------------------------------------------------------- */
-
-/* Writes the requested part of a chunk to its place. */
+/* Writes the requested part of a chunk to its place in the file. */
 static enum cairn_status window_write(const struct pull_window *w, uint64_t at, const uint8_t *raw, size_t len,
 				      struct cairn_diag *diag)
 {
@@ -98,7 +94,7 @@ static enum cairn_status window_bad_chunk(const struct window_unit *u, const str
 	return CAIRN_E_FORMAT;
 }
 
-/* Reports that the server lacks these bytes: the file itself exists, so do not report it as missing. */
+/* Reports that the server lacks these bytes. The file itself exists, so it must not be reported as missing. */
 static enum cairn_status window_absent(const struct window_unit *u, const struct cairn_diag *why,
 				       struct cairn_diag *diag)
 {
@@ -136,7 +132,7 @@ static enum cairn_status window_use_chunk(struct window_unit *u, const uint8_t *
 	return status;
 }
 
-/* Takes a complete chunk from the front. @return its serialized bytes in taken; 0: incomplete */
+/* Takes a complete chunk from the front. @return its serialized length in taken; 0: incomplete */
 static enum cairn_status window_take_chunk(struct window_unit *u, const uint8_t *bytes, size_t len, size_t *taken,
 					   struct cairn_diag *diag)
 {
@@ -165,8 +161,6 @@ static enum cairn_status window_take_chunk(struct window_unit *u, const uint8_t 
 	u->chunk++;
 	return status;
 }
-
-/* --- one unit ----------------------------------------------------------------------------------------------------- */
 
 static void window_count(struct window_unit *u, uint64_t fetched_bytes)
 {
@@ -199,7 +193,7 @@ static enum cairn_status window_take(void *ctx, const uint8_t *bytes, size_t len
 	return status;
 }
 
-/* Checks at the end of a range that every term has all its chunks and its length. */
+/* Checks, at the end of a range, that every term has all its chunks and its length. */
 static enum cairn_status window_end_unit(struct window_unit *u, struct cairn_diag *diag)
 {
 	struct pull_window *w = u->run->w;
@@ -251,8 +245,6 @@ static enum cairn_status window_fetch(struct window_run *run, struct client *cli
 	cairn_buf_fini(&u.buf);
 	return status;
 }
-
-/* --- threads ------------------------------------------------------------------------------------------------------ */
 
 static bool window_unit_complete(const struct pull_plan *plan, const struct pull_unit *unit)
 {
@@ -308,7 +300,7 @@ enum cairn_status pull_window_run(struct pull_window *w, struct cairn_diag *diag
 	while (n + 1 < w->crew->n && n + 1 < w->plan.n_units &&
 	       pthread_create(&threads[n], NULL, window_work, &run) == 0)
 		n++;
-	(void)window_work(&run); /* continue with fewer threads */
+	(void)window_work(&run); /* no more threads can start: continue with fewer */
 	while (n > 0)
 		(void)pthread_join(threads[--n], NULL);
 	pthread_mutex_destroy(&run.lock);

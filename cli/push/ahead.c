@@ -9,14 +9,14 @@
 #include <stdlib.h>
 
 enum {
-	AHEAD_FILES = AHEAD_MAX + 1,              /* including the current file */
-	AHEAD_SHORT_BYTES = 16 * 1024,            /* an answer that hardly covers other files */
-	AHEAD_ANSWER_BYTES_MAX = 4 * 1024 * 1024, /* number of answers kept; the push asks for longer ones by itself */
+	AHEAD_FILES = AHEAD_MAX + 1,              /* the files after the current one, and the current one */
+	AHEAD_SHORT_BYTES = 16 * 1024,            /* a shorter answer hardly covers other files */
+	AHEAD_ANSWER_BYTES_MAX = 4 * 1024 * 1024, /* limit of kept answers; for longer ones the push asks itself */
 };
 
 enum ahead_stage { STAGE_FREE, STAGE_READ, STAGE_ASKED, STAGE_ANSWERED };
 
-/* A file from the reading of its first chunk until the push has the answer, or has passed the file. */
+/* A file, from reading its first chunk until the push has the answer or has passed the file. */
 struct ahead_file {
 	enum ahead_stage stage;
 	size_t file;
@@ -34,7 +34,7 @@ struct ahead {
 	pthread_t threads[AHEAD_MAX];
 	struct client *clients[AHEAD_MAX]; /* owned; one for each thread */
 	pthread_mutex_t lock;              /* guards all members below */
-	pthread_cond_t more, changed;      /* signals: a file to ask about; a result */
+	pthread_cond_t more, changed;      /* more: there is a file to ask about; changed: there is a result */
 	size_t begun, next;                /* the current file of the push, and the next file to ask about */
 	unsigned width;                    /* how many files after the current one may be asked about */
 	uint64_t queries;
@@ -46,8 +46,6 @@ struct ahead_thread {
 	struct client *client;
 	uint8_t bytes[CAIRN_CHUNK_CUT_BYTES_MAX];
 };
-
-/* --- a thread ----------------------------------------------------------------------------------------------------- */
 
 /* Reads the first chunk of a file. @return false: there is none */
 static bool ahead_read(struct ahead_thread *own, size_t file, struct cairn_hash *chunk)
@@ -61,7 +59,7 @@ static bool ahead_read(struct ahead_thread *own, size_t file, struct cairn_hash 
 	return true;
 }
 
-/* @return false: there is no answer */
+/* Asks the server about a file's first chunk. @return false: there is no answer */
 static bool ahead_ask(struct client *client, struct ahead_file *f)
 {
 	struct cairn_diag diag = {0};
@@ -71,11 +69,11 @@ static bool ahead_ask(struct client *client, struct ahead_file *f)
 	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND;
 }
 
-/* Returns a file to ask about; NULL: none yet. The lock is held. */
+/* Returns a file to ask about. Call with the lock held. @return NULL: none now */
 static struct ahead_file *ahead_next(struct ahead *a)
 {
 	struct ahead_file *f = &a->files[a->next % AHEAD_FILES];
-	/* If the file's place is in use, it still belongs to an earlier file. */
+	/* if the file's place is in use, it still belongs to an earlier file */
 	if (a->next >= a->n || a->next > a->begun + a->width || f->stage != STAGE_FREE)
 		return NULL;
 	f->file = a->next++;
@@ -83,14 +81,14 @@ static struct ahead_file *ahead_next(struct ahead *a)
 	return f;
 }
 
-/* The lock is held. */
+/* Frees the place of a file. Call with the lock held. */
 static void ahead_drop(struct ahead_file *f)
 {
 	cairn_buf_fini(&f->answer);
 	f->stage = STAGE_FREE;
 }
 
-/* The lock is held, but not while the file is read and asked about. */
+/* Reads a file and asks about it. Call with the lock held; it is released while doing so. */
 static void ahead_do(struct ahead_thread *own, struct ahead_file *f)
 {
 	struct ahead *a = own->a;
@@ -131,7 +129,7 @@ static void *ahead_work(void *ctx)
 	return NULL;
 }
 
-/* Starts another thread. The caller holds the lock. If it cannot be started, the threads that run do the work. */
+/* Starts another thread. Call with the lock held. If it cannot be started, the running threads do the work. */
 static void ahead_start(struct ahead *a)
 {
 	struct ahead_thread *own = malloc(sizeof(*own));
@@ -198,7 +196,7 @@ void ahead_begin(struct ahead *a, size_t file)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* The lock is held. @return false: nobody asks about the file */
+/* Waits for the result about a file. Call with the lock held. @return false: nobody asks about it */
 static bool ahead_wait(struct ahead *a, const struct ahead_file *f, const struct cairn_hash *chunk)
 {
 	if (f->file != a->begun)

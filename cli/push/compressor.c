@@ -8,7 +8,7 @@
 
 enum { COMPRESSOR_BLOCK_BYTES = 1024 * 1024 };
 
-/* An entry of a block: a chunk, followed by its bytes, or the end of a xorb. */
+/* An entry of a block: a chunk with its bytes, or the end of a xorb. */
 struct compressor_record {
 	struct cairn_hash hash;
 	uint32_t len;
@@ -21,7 +21,7 @@ _Static_assert(COMPRESSOR_BLOCK_BYTES >= CAIRN_CHUNK_BYTES_MAX + sizeof(struct c
 struct compressor_block {
 	uint8_t *bytes; /* owned */
 	size_t len;
-	bool full; /* it is the thread's turn; under the lock */
+	bool full; /* the block is full, so it is the thread's; guarded by the lock */
 };
 
 struct compressor {
@@ -30,7 +30,7 @@ struct compressor {
 	unsigned filling; /* index of the block that the caller fills */
 	pthread_t thread;
 	bool started;
-	struct cairn_xorb_writer *writer; /* of the thread, from the senders; NULL: none */
+	struct cairn_xorb_writer *writer; /* used by the thread; from the senders; NULL: none */
 	uint64_t raw_bytes;
 	struct watch watch;
 	pthread_mutex_t lock; /* guards the members below */
@@ -39,8 +39,6 @@ struct compressor {
 	enum cairn_status status; /* the first failure; later entries are dropped */
 	struct cairn_diag diag;
 };
-
-/* --- the thread --------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status compressor_take(struct compressor *p, const struct compressor_record *record,
 					 const uint8_t *raw, struct cairn_diag *diag)
@@ -146,7 +144,7 @@ void compressor_freep(struct compressor **out)
 	free(p);
 }
 
-/* The lock is held. */
+/* Returns the first failure. Call with the lock held. */
 static enum cairn_status compressor_status(const struct compressor *p, struct cairn_diag *diag)
 {
 	if (p->status != CAIRN_OK)

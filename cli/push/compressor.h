@@ -4,10 +4,10 @@
 
 #include "cli/push/senders.h"
 
-/** Used by one thread, and by the one that it starts. Takes 2 MiB in addition to the senders' writers. */
+/** Used by one thread, and by the thread that it starts. Takes 2 MiB in addition to the senders' writers. */
 struct compressor;
 
-/** @param senders  borrowed; nobody else may take their writers. @return CAIRN_OK; CAIRN_E_NOMEM */
+/** Makes a compressor. @param senders  borrowed; only this may take their writers. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status compressor_new(struct compressor **out, struct senders *senders);
 
 /** Sets the watch that is called while the using thread waits. */
@@ -22,7 +22,7 @@ void compressor_freep(struct compressor **out);
 CAIRN_MUST_USE enum cairn_status compressor_add(struct compressor *p, const struct cairn_hash *chunk,
 						const uint8_t *raw, size_t len, struct cairn_diag *diag);
 
-/** Sends the xorb under this name; the next chunk begins another. @return as compressor_add() */
+/** Sends the current xorb under this name; the next chunk begins another. @return as compressor_add() */
 CAIRN_MUST_USE enum cairn_status compressor_close(struct compressor *p, const struct cairn_hash *xorb,
 						  struct cairn_diag *diag);
 

@@ -45,7 +45,7 @@ static enum cairn_status push_learn(struct cairn_placer *placer, const struct an
 							  &chunk.hash);
 		}
 	}
-	return status == CAIRN_E_LIMIT ? CAIRN_OK : status; /* not a failure: chunks that are not kept are sent again */
+	return status == CAIRN_E_LIMIT ? CAIRN_OK : status; /* no failure: chunks that are not noted are sent again */
 }
 
 /* Asks the server about a chunk; p->dedupe_answer gets the answer. */
@@ -61,7 +61,7 @@ static enum cairn_status push_ask(struct push *p, const struct cairn_hash *chunk
 	return status;
 }
 
-/* @param[out] known  false: the answer is empty or useless */
+/* Looks up a chunk. @param[out] known  false: the answer is empty or useless */
 static enum cairn_status push_find(struct push *p, const struct cairn_hash *chunk, struct answer *answer, bool *known,
 				   struct cairn_diag *diag)
 {
@@ -101,7 +101,7 @@ static enum cairn_status push_query(void *ctx, struct cairn_placer *placer, cons
 	return push_learn(placer, &answer);
 }
 
-static bool push_knows(void *ctx, const struct cairn_hash *chunk)
+static bool push_has_chunk(void *ctx, const struct cairn_hash *chunk)
 {
 	struct push *p = ctx;
 	pthread_mutex_lock(&p->lock);
@@ -153,7 +153,7 @@ static uint64_t push_done(const struct push *p, const struct senders_sums *sums)
 	return p->read_bytes - (p->new_bytes - sums->raw_bytes - sums->out_raw_bytes);
 }
 
-/* Draws the bytes that the server has: much of the data read may not have been sent. */
+/* Draws the progress by the bytes that the server has: much of the data read may not have been sent. */
 static void push_draw(void *ctx)
 {
 	struct push *p = ctx;
@@ -175,7 +175,7 @@ void push_init(struct push *p, bool dedupe)
 
 enum cairn_status push_ask_ahead(struct push *p, size_t n, int (*open_file)(void *ctx, size_t file), void *ctx)
 {
-	const struct ahead_push push = {.open = open_file, .open_ctx = ctx, .knows = push_knows, .knows_ctx = p};
+	const struct ahead_push push = {.open = open_file, .open_ctx = ctx, .knows = push_has_chunk, .knows_ctx = p};
 	return p->placer.ops->query ? ahead_new(&p->ahead, p->client, n, &push) : CAIRN_OK;
 }
 
@@ -220,7 +220,7 @@ static enum cairn_status push_chunk(void *ctx, const struct cairn_hash *hash, co
 {
 	struct push *p = ctx;
 	p->read_bytes += len;
-	pthread_mutex_lock(&p->lock); /* its callbacks leave it while they work */
+	pthread_mutex_lock(&p->lock); /* the callbacks of the questions release the lock while they work */
 	enum cairn_status status = cairn_placer_chunk(&p->placer, hash, raw, len, diag);
 	pthread_mutex_unlock(&p->lock);
 	push_draw(p);
@@ -255,7 +255,7 @@ enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag 
 		cairn_placer_file_begin(&p->placer);
 		return push_take(p, scan_file(path, push_chunk, p, &result, diag), &result);
 	}
-	int flags = fcntl(STDIN_FILENO, F_GETFL); /* standard input was closed: cairn_fd_keep_standard() */
+	int flags = fcntl(STDIN_FILENO, F_GETFL); /* replaced by cairn_fd_keep_standard() */
 	int fd = flags < 0 || (flags & O_ACCMODE) == O_WRONLY ? -1 : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET,
@@ -266,8 +266,7 @@ enum cairn_status push_file(struct push *p, const char *path, struct cairn_diag 
 enum cairn_status push_end(struct push *p, struct cairn_diag *diag)
 {
 	p->progress.name = "waiting for the server";
-	/* Send xorbs first, because shards refer to them. */
-	pthread_mutex_lock(&p->lock);
+	pthread_mutex_lock(&p->lock); /* send xorbs before shards, because shards refer to them */
 	enum cairn_status status = cairn_placer_end(&p->placer, diag);
 	pthread_mutex_unlock(&p->lock);
 	if (status == CAIRN_OK)

@@ -57,7 +57,7 @@ static enum cairn_status folder_entry(const struct folder_read *f, int dir_fd, c
 	struct stat st;
 	enum cairn_status looked = cairn_folder_stat(dir_fd, name, &st);
 	if (looked == CAIRN_E_NOT_FOUND)
-		return CAIRN_OK; /* removed after its name was read */
+		return CAIRN_OK; /* the file was removed after its name was read */
 	if (looked != CAIRN_OK)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "folder.read", CAIRN_NO_OFFSET, "cannot look at %.120s: %s",
 				  path, strerror(errno));
@@ -80,7 +80,7 @@ static enum cairn_status folder_entry(const struct folder_read *f, int dir_fd, c
 	return CAIRN_OK;
 }
 
-/* Takes dir_fd over. */
+/* Lists a folder and those below it. Takes dir_fd over. */
 static enum cairn_status folder_walk(const struct folder_read *f, int dir_fd, const char *prefix, unsigned depth,
 				     struct cairn_diag *diag)
 {
@@ -136,7 +136,7 @@ enum cairn_status push_folder_may_write(const char *path, struct cairn_diag *dia
 {
 	struct stat st;
 	bool is_new = cairn_sys_lstat(path, &st) != 0;
-	/* Refuse a device, a pipe or a link: a rename would replace it with a file. */
+	/* refuse a device, a pipe or a link, which a rename would replace by a file */
 	if (!is_new && !S_ISREG(st.st_mode))
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "manifest.write", CAIRN_NO_OFFSET,
 				  "%.120s is there and is not a regular file; name another one", path);

@@ -11,25 +11,25 @@
 
 enum {
 	SENDERS_ANSWER_BYTES_MAX = 64 * 1024,
-	SENDERS_KERNEL_BYTES = 4 * 1024 * 1024, /* bytes that a socket may hold unsent: net.ipv4.tcp_wmem */
+	SENDERS_KERNEL_BYTES = 4 * 1024 * 1024, /* bytes that a socket may not have sent yet: net.ipv4.tcp_wmem */
 };
 
 enum sender_place { PLACE_FREE, PLACE_LENT, PLACE_WAITS, PLACE_SENT };
 
-/* A xorb, from its first chunk until the server has it. */
+/* A xorb, from its first chunk until the server has stored it. */
 struct senders_slot {
 	enum sender_place place;
 	struct cairn_xorb_writer *writer; /* owned; NULL before its first use */
 	struct cairn_hash xorb;
 	uint64_t raw_bytes;
 	size_t len;              /* bytes to send */
-	_Atomic uint64_t handed; /* bytes of these that the kernel has */
+	_Atomic uint64_t handed; /* bytes of these that the kernel has taken */
 };
 
 struct senders {
 	const struct client *like; /* borrowed */
 	unsigned n_max;
-	unsigned n, n_idle; /* threads */
+	unsigned n, n_idle; /* number of threads */
 	pthread_t threads[SENDERS_MAX];
 	struct client *clients[SENDERS_MAX]; /* owned; one for each thread */
 	pthread_mutex_t lock;                /* guards all members below, and n_idle */
@@ -47,8 +47,6 @@ struct sender {
 	struct client *client;
 };
 
-/* --- a thread ----------------------------------------------------------------------------------------------------- */
-
 static enum cairn_status sender_post(struct client *client, const char *path, const uint8_t *bytes, size_t len,
 				     struct cairn_diag *diag)
 {
@@ -63,7 +61,7 @@ static enum cairn_status sender_post(struct client *client, const char *path, co
 	return CAIRN_OK;
 }
 
-/* @param[out] sent  false: the server had it */
+/* Sends a xorb. @param[out] sent  false: the server had it */
 static enum cairn_status sender_send(struct client *client, const struct senders_slot *slot, bool *sent,
 				     struct cairn_diag *diag)
 {
@@ -93,7 +91,7 @@ static struct senders_slot *senders_find(struct senders *s, enum sender_place pl
 	return NULL;
 }
 
-/* The lock is held. */
+/* Stores a failure. Call with the lock held. */
 static void senders_fail(struct senders *s, enum cairn_status status, const struct cairn_diag *diag)
 {
 	if (s->status == CAIRN_OK) {
@@ -102,7 +100,7 @@ static void senders_fail(struct senders *s, enum cairn_status status, const stru
 	}
 }
 
-/* The lock is held, but not while the xorb is sent. */
+/* Sends the xorb of a slot. Call with the lock held; it is released while sending. */
 static void sender_do(struct senders *s, struct client *client, struct senders_slot *slot)
 {
 	struct cairn_diag diag = {0};
@@ -146,8 +144,6 @@ static void *sender_work(void *ctx)
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
 }
-
-/* --- who uses them ------------------------------------------------------------------------------------------------ */
 
 enum cairn_status senders_new(struct senders **out, const struct client *like, unsigned n)
 {
@@ -204,7 +200,7 @@ struct cairn_xorb_writer *senders_take(struct senders *s)
 	return writer;
 }
 
-/* Starts one more thread. The lock is held. @return CAIRN_OK, also if it cannot start but others run */
+/* Starts one more thread. Call with the lock held. @return CAIRN_OK, even if it cannot start but others run */
 static enum cairn_status senders_start(struct senders *s)
 {
 	struct sender *own = malloc(sizeof(*own));
@@ -262,7 +258,7 @@ enum cairn_status senders_failure(struct senders *s, struct cairn_diag *diag)
 	return status;
 }
 
-/* The lock is held. */
+/* Adds the bytes of a xorb that is being sent. Call with the lock held. */
 static void senders_add_out(const struct senders_slot *slot, struct senders_sums *sums)
 {
 	uint64_t handed = atomic_load_explicit(&slot->handed, memory_order_relaxed);

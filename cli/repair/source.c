@@ -130,7 +130,7 @@ static enum cairn_status source_take_bundled(void *ctx, const struct cairn_bundl
 	return b->taker->take(b->taker->ctx, &object->hash, object->bytes, object->len, b->diag);
 }
 
-/* Skips a damaged bundle: it may not hold a wanted object. */
+/* Takes the wanted xorbs of a bundle (a chunk with several xorbs). Skips a damaged one: it may have no wanted xorb. */
 static enum cairn_status source_take_bundle(struct cairn_fold *backup, const struct cairn_fold_chunk *chunk,
 					    const struct repair_taker *taker, struct cairn_diag *diag)
 {
@@ -156,7 +156,7 @@ static enum cairn_status source_take_backup(struct cairn_fold *backup, const str
 
 struct source_wanted {
 	const struct repair_taker *taker;
-	struct cairn_buf bundles; /* a flag for each chunk of the archive: it has wanted xorbs */
+	struct cairn_buf bundles; /* one flag for each chunk of the archive: it contains wanted xorbs */
 };
 
 static enum cairn_status source_note_item(void *ctx, const struct cairn_backup_item *item)
@@ -167,7 +167,7 @@ static enum cairn_status source_note_item(void *ctx, const struct cairn_backup_i
 	return CAIRN_OK;
 }
 
-/* Skips damaged objects: another archive may have them. */
+/* Takes the wanted xorbs of an archive. Skips damaged ones, because another archive may have them. */
 static enum cairn_status source_take_archive(const struct cairn_backup_set *set,
 					     const struct cairn_backup_archive *archive,
 					     const struct repair_taker *taker, struct cairn_diag *diag)
@@ -177,7 +177,7 @@ static enum cairn_status source_take_archive(const struct cairn_backup_set *set,
 	enum cairn_status status = cairn_backup_file_open(&file, set, archive, NULL);
 	const struct cairn_fold_index *ix = status == CAIRN_OK ? cairn_fold_index_of(file.fold) : NULL;
 	if (ix) {
-		cairn_buf_fill(&w.bundles, 0, ix->n_chunks); /* length in the archive's index */
+		cairn_buf_fill(&w.bundles, 0, ix->n_chunks); /* as many flags as the archive's index has chunks */
 		status = w.bundles.status;
 	}
 	if (status == CAIRN_OK)

@@ -5,8 +5,8 @@
 #include <zstd_errors.h>
 
 struct cairn_zstd {
-	ZSTD_CCtx *c; /* made when first needed */
-	ZSTD_DCtx *d; /* made when first needed, too */
+	ZSTD_CCtx *c; /* made at first use */
+	ZSTD_DCtx *d; /* made at first use */
 };
 
 struct cairn_zstd *cairn_zstd_new(void)

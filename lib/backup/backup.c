@@ -13,15 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The FOLD index takes up to 570 bytes a chunk, and is limited to 100 MiB. So bundles grow with the store, to keep it
- * at about this many chunks, or twice as many if each object is longer than half a bundle. */
+/* The FOLD index takes up to 570 bytes per chunk, and is limited to 100 MiB. So bundles grow with the store to keep
+ * their number near this, or twice this if each object is longer than half a bundle. */
 enum { BACKUP_BUNDLES = 80000 };
 
 static void backup_note_fault(void *ctx, const struct cairn_index_fault *fault)
 {
 	struct backup *b = ctx;
 	if (fault->kind == CAIRN_INDEX_FAULT_CONTENT) {
-		/* No repair restores this file, and the backup is still good for all others. */
+		/* No repair restores this file, and the backup is still good for all other files. */
 		b->report->n_contents_damaged++;
 		return;
 	}
@@ -32,7 +32,7 @@ static void backup_note_fault(void *ctx, const struct cairn_index_fault *fault)
 	b->n_faults++;
 }
 
-/* Examines the copied index: otherwise its damage would show only when the backup is needed. */
+/* Examines the backed-up index: otherwise its damage would show only when the backup is needed. */
 static enum cairn_status backup_examine(struct backup *b)
 {
 	enum cairn_status status = cairn_index_backup_examine(b->index_url, b->index, backup_note_fault, b, b->diag);
@@ -80,7 +80,7 @@ static enum cairn_status backup_begin(struct backup *b, uint64_t *part_bytes)
 {
 	int version, latest;
 	const char *data_dir = b->options->data_dir;
-	/* Take the hold before copying the index, so that no object which the copy names is removed. */
+	/* Block garbage collection before the index is backed up, so that no object which it names is removed. */
 	enum cairn_status status = cairn_hold_take(data_dir, &b->hold_fd, b->diag);
 	if (status == CAIRN_OK)
 		status = cairn_data_dir_open_store(&b->store, data_dir, true, b->diag);
@@ -97,7 +97,7 @@ static enum cairn_status backup_begin(struct backup *b, uint64_t *part_bytes)
 	return status == CAIRN_OK && !b->options->pipe_fd ? backup_open(b, part_bytes) : status;
 }
 
-/* Removes the copy of the index if this process made it; otherwise the copy may be another process's. */
+/* Removes the temporary index if this process made it; otherwise it may be another process's. */
 static void backup_drop_copy(struct backup *b)
 {
 	if (b->w || b->at_unix_s > 0 || b->spool[0])
@@ -112,6 +112,9 @@ static enum cairn_status backup_run(struct backup *b)
 	enum cairn_status status = backup_begin(b, &part_bytes);
 	if (status == CAIRN_OK)
 		status = cairn_index_backup(b->index_url, b->index, b->diag);
+	if (status == CAIRN_OK && !b->options->with_mirror)
+		status = cairn_index_backup_unmirror(b->index_url, b->index, &b->report->n_mirrored,
+						     &b->report->mirrored_bytes, b->diag);
 	if (status == CAIRN_OK)
 		status = backup_examine(b);
 	if (status == CAIRN_OK)
@@ -119,12 +122,12 @@ static enum cairn_status backup_run(struct backup *b)
 	if (status != CAIRN_OK)
 		return status;
 	backup_size_bundles(b);
-	if (!backup_goes_on(b)) /* the totals are known from here on */
+	if (!backup_goes_on(b)) /* the totals are known now */
 		return CAIRN_E_BUSY;
 	status = backup_objects(b, part_bytes);
 	if (status == CAIRN_OK && b->options->incremental)
 		status = backup_end_objects(b);
-	/* A backup that names missing objects could not be restored, and would be the newest. */
+	/* Give no name to a backup with missing objects: it could not be restored, and would be the newest. */
 	if (status == CAIRN_OK)
 		status = backup_damage(b);
 	if (status == CAIRN_OK && b->options->incremental)

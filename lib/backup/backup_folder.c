@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum cairn_status backup_note_known(void *ctx, const struct cairn_backup_item *item)
+static enum cairn_status backup_note_object(void *ctx, const struct cairn_backup_item *item)
 {
 	struct backup *b = ctx;
 	cairn_backup_objects_add(&b->known, &item->object);
@@ -38,7 +38,7 @@ static enum cairn_status backup_check_store(struct backup *b, const struct cairn
 			  theirs, b->options->data_dir, b->identity);
 }
 
-/* Notes the objects of an existing archive. Reads only the last moment, to learn its store, and ignores it if it is
+/* Reads which objects an existing archive has. Reads only the last moment, to learn its store, and ignores it if it is
  * damaged: the new backup does not depend on it. */
 static enum cairn_status backup_know(struct backup *b, const struct cairn_backup_archive *archive)
 {
@@ -52,7 +52,7 @@ static enum cairn_status backup_know(struct backup *b, const struct cairn_backup
 	if (status == CAIRN_OK)
 		status = backup_check_store(b, &file);
 	if (status == CAIRN_OK && !archive->is_moment)
-		status = cairn_backup_catalog_each(&file, backup_note_known, b, b->diag);
+		status = cairn_backup_catalog_each(&file, backup_note_object, b, b->diag);
 	if (status != CAIRN_OK)
 		cairn_backup_blame(b->diag, archive);
 	return status;
@@ -101,7 +101,7 @@ enum cairn_status backup_end_objects(struct backup *b)
 	return status;
 }
 
-/* Starts moment.part again: remains of a killed backup are of no use. */
+/* Writes the moment. Starts moment.part again: the remains of a killed backup are useless. */
 enum cairn_status backup_moment(struct backup *b)
 {
 	char name[BACKUP_PATH_BYTES], file[CAIRN_BACKUP_FILE_BYTES];

@@ -1,4 +1,4 @@
-/* Names in a backup's file, shared by the code that writes and reads it. */
+/* Names in the file of a backup, for the code that writes and reads it. */
 #ifndef CAIRN_BACKUP_BACKUP_FORMAT_H
 #define CAIRN_BACKUP_BACKUP_FORMAT_H
 

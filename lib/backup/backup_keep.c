@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char KEEP_INDEX[] = "keep.index"; /* of the moment being read */
+static const char KEEP_INDEX[] = "keep.index"; /* index of the moment being read */
 
 /* --- rules -------------------------------------------------------------------------------------------------------- */
 
@@ -68,15 +68,15 @@ void cairn_backup_rules_apply(const struct cairn_backup_rules *rules, const stru
 	}
 }
 
-/* --- what a moment needs ------------------------------------------------------------------------------------------ */
+/* --- objects that a moment needs ---------------------------------------------------------------------------------- */
 
 struct keep_needs {
 	struct cairn_buf *objects;
-	bool is_faulty; /* the index is damaged; diag says how */
+	bool is_faulty; /* the index is damaged; diag has the fault */
 	struct cairn_diag *diag;
 };
 
-/* Keeps only the first fault. */
+/* Records only the first fault. */
 static void keep_note_fault(void *ctx, const struct cairn_index_fault *fault)
 {
 	struct keep_needs *needs = ctx;
@@ -98,14 +98,14 @@ static enum cairn_status keep_note_need(void *ctx, const struct cairn_hash *hash
 	return needs->objects->status;
 }
 
-/* Reports an error of the unpacked copy of the index, which says nothing about the backup. */
+/* Reports an error of the unpacked index, which proves nothing about the backup. */
 static enum cairn_status keep_io(const char *what, const char *path, struct cairn_diag *diag)
 {
 	return cairn_fail(diag, cairn_fd_status(errno), "backup.spool", CAIRN_NO_OFFSET, "cannot %s %s: %s", what, path,
 			  strerror(errno));
 }
 
-/* Creates an empty file for a moment's index. @param[out] path  of the file; remove it if *fd is set */
+/* Creates an empty file for a moment's index. @param[out] path  path of the file; remove it if *fd is set */
 static enum cairn_status keep_make_index(const struct cairn_backup_set *set, char path[static BACKUP_PATH_BYTES],
 					 int *fd, struct cairn_diag *diag)
 {
@@ -172,9 +172,8 @@ struct keep_verify {
 	struct cairn_backup_verify_report *report;
 	bool (*progress)(void *ctx, const struct cairn_backup_verify_report *so_far);
 	void *ctx;
-	struct cairn_buf has;   /* struct cairn_backup_object: sound objects, by the catalogs */
-	struct cairn_buf items; /* struct cairn_backup_item: the entries of one catalog, in its order, which is the
-				   order of the bundles */
+	struct cairn_buf has;   /* struct cairn_backup_object: sound objects, according to the catalogs */
+	struct cairn_buf items; /* struct cairn_backup_item: the entries of one catalog, in the order of the bundles */
 	size_t at;              /* current position in items */
 	uint64_t bundle;
 	size_t n_damaged; /* objects of an archive */
@@ -189,7 +188,7 @@ static enum cairn_status keep_note_item(void *ctx, const struct cairn_backup_ite
 	return v->items.status;
 }
 
-/* A bundle may have objects that the catalog lacks: an interrupted backup left them. */
+/* Compares an object with the catalog. A bundle may have objects that the catalog lacks, from an interrupted backup. */
 static enum cairn_status keep_compare_object(void *ctx, const struct cairn_bundle_object *object)
 {
 	struct keep_verify *v = ctx;
@@ -224,7 +223,7 @@ static enum cairn_status keep_number_bundle(struct keep_verify *v, const struct 
 			return CAIRN_OK;
 	}
 	return cairn_fail(v->diag, CAIRN_E_FORMAT, "backup.catalog", chunk->offset,
-			  "the bundle %.40s has not the number of one, so no restore would find it", chunk->name);
+			  "the bundle %.40s does not have the name of one, so no restore would find it", chunk->name);
 }
 
 static enum cairn_status keep_verify_chunk(struct keep_verify *v, struct cairn_backup_file *file,
@@ -265,7 +264,7 @@ static enum cairn_status keep_verify_archive(struct keep_verify *v, const struct
 				    "the catalog names objects that are not in the bundles");
 	if (status != CAIRN_OK)
 		v->has.len = had;
-	/* The sound objects still count: a restore passes over the damaged ones. */
+	/* The sound objects still count: a restore skips the damaged ones. */
 	return status == CAIRN_OK && v->n_damaged > 0 ? CAIRN_E_MISMATCH : status;
 }
 
@@ -288,7 +287,7 @@ enum cairn_status cairn_backup_archive_verify(struct cairn_backup_set *set, cons
 	return status;
 }
 
-/* Verifies the index of a moment, and that some archive has each object that it names. */
+/* Verifies the index of a moment, and that archives have all objects that it names. */
 static enum cairn_status keep_verify_moment(struct keep_verify *v, const struct cairn_backup_archive *moment)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf needs = cairn_buf_init(SIZE_MAX);

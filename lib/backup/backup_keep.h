@@ -4,21 +4,20 @@
 
 #include "backup/backup_set.h"
 
-/** For each kind of period (UTC, weeks begin on Monday), the number of periods whose newest moment is kept. */
+/** For each kind of period (in UTC; weeks begin on Monday), the number of periods whose newest moment is kept. */
 struct cairn_backup_rules {
 	uint64_t last, hourly, daily, weekly, monthly, yearly; /* last: keeps that many of the newest moments */
 };
 
 /** Selects the moments that the rules keep.
- * @param[out] keep  a flag for each archive of the set, room for set->n; false for archives of objects */
+ * @param[out] keep  a flag for each of the set->n archives; false for archives of objects */
 void cairn_backup_rules_apply(const struct cairn_backup_rules *rules, const struct cairn_backup_set *set, bool *keep);
 
-/** Appends the objects that a moment names (struct cairn_backup_object). Meanwhile its index takes room in the folder,
- * or in set->spool.
- * @param examine  check all of the index, as a restore does (cairn_index_backup_examine()); faults give
- *         "restore.damaged"
- * @return CAIRN_OK; as cairn_backup_file_open(), cairn_fold_read(), cairn_index_backup_each(); CAIRN_E_FORMAT
- *         "restore.damaged"; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** Appends the objects that a moment names (struct cairn_backup_object). Unpacks its index into the folder, or into
+ * set->spool, meanwhile.
+ * @param examine  check all of the index, as a restore does (cairn_index_backup_examine())
+ * @return CAIRN_OK; CAIRN_E_FORMAT "restore.damaged" the index has faults; as cairn_backup_file_open(),
+ *         cairn_fold_read(), cairn_index_backup_each(); CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_backup_moment_needs(struct cairn_backup_set *set,
 							   const struct cairn_backup_archive *moment, bool examine,
 							   struct cairn_buf *objects, struct cairn_diag *diag);

@@ -55,7 +55,7 @@ static enum cairn_status backup_missing(struct backup *b, const struct cairn_has
 			  "the index names object %s, which is not there: run cairn fsck --repair first", text);
 }
 
-/* Reports an object that was lost and uploaded again in another layout since the index was copied. */
+/* Reports an object that was lost, and uploaded again in another layout after the index was backed up. */
 static enum cairn_status backup_other_layout(struct backup *b, const struct cairn_hash *hash)
 {
 	char text[CAIRN_HASH_TEXT_BYTES];
@@ -64,8 +64,8 @@ static enum cairn_status backup_other_layout(struct backup *b, const struct cair
 			  "object %s is laid out otherwise than the index says: run cairn fsck --repair first", text);
 }
 
-/* Leaves a damaged object out: later backups never read an object again, so a damaged copy would keep out a good one.
- * The backup continues without it, except through a pipe, whose lengths were announced beforehand. */
+/* Omits a damaged object: later backups read no object again, so the damaged one would exclude a sound one. The backup
+ * continues, except into a pipe, whose lengths were announced beforehand. */
 static enum cairn_status backup_note_damaged(struct backup *b, const struct cairn_hash *hash,
 					     const struct cairn_diag *why)
 {
@@ -157,7 +157,7 @@ struct backup_compared {
 	struct cairn_buf scratch;
 };
 
-/* Compares an object with the one in the store. A missing one was collected: the index will not name it. */
+/* Compares an object with the store's. If the store lacks it, it was collected, and the index will not name it. */
 static enum cairn_status backup_compare_object(void *ctx, const struct cairn_bundle_object *object)
 {
 	struct backup_compared *c = ctx;

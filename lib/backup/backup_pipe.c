@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The copy of the index needs a folder of its own, because a pipe has no file to put it beside. */
+/* Makes a folder for the index, because a pipe has no file next to which it could lie. */
 enum cairn_status backup_make_spool(struct backup *b)
 {
 	int n = snprintf(b->spool, sizeof(b->spool), "%s/cairn-backup-XXXXXX", b->options->spool);
@@ -31,7 +31,7 @@ enum cairn_status backup_make_spool(struct backup *b)
 struct backup_plan {
 	struct backup *b;
 	struct cairn_fold_extent extent;
-	uint64_t data_bytes, entries_bytes; /* of the current bundle */
+	uint64_t data_bytes, entries_bytes; /* lengths of the current bundle */
 	unsigned n_bundles;
 };
 

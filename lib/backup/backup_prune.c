@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char PRUNE_NEXT[] = "next.part"; /* of an interrupted backup, which could still continue */
+static const char PRUNE_NEXT[] = "next.part"; /* left by an interrupted backup, which could still continue */
 
-/* How much of an archive of objects is needed. */
+/* The part of an archive of objects that is needed. */
 struct prune_share {
 	enum cairn_backup_fate fate;
 	uint64_t object_bytes, given_bytes;
@@ -36,8 +36,6 @@ static enum cairn_status prune_io(struct prune *p, const char *what, const char 
 	return cairn_fail(p->diag, cairn_fd_status(errno), "backup.file", CAIRN_NO_OFFSET, "cannot %s %s in %s: %s",
 			  what, name, p->set->folder, strerror(errno));
 }
-
-/* --- deciding ----------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status prune_read_moments(struct prune *p)
 {
@@ -81,12 +79,12 @@ static enum cairn_backup_fate prune_fate_of(const struct prune *p, const struct 
 {
 	if (!share->has_needed)
 		return CAIRN_BACKUP_REMOVED;
-	uint64_t unused = share->object_bytes - share->given_bytes; /* no overflow: of one file */
+	uint64_t unused = share->object_bytes - share->given_bytes; /* no overflow: lengths within one file */
 	return unused * 100 > share->object_bytes * p->options->max_unused_percent ? CAIRN_BACKUP_REWRITTEN
 										   : CAIRN_BACKUP_KEPT;
 }
 
-/* Assigns objects to the newest archive that has them. If a pruning was killed after writing its new archive, the new
+/* Assigns each object to the newest archive that has it. If a pruning was killed after writing its new archive, that
  * one provides all its objects, and its sources none. */
 static enum cairn_status prune_share_out(struct prune *p)
 {
@@ -121,7 +119,7 @@ static enum cairn_status prune_decide(struct prune *p)
 {
 	cairn_backup_rules_apply(&p->options->rules, p->set, p->keep);
 	enum cairn_status status = prune_read_moments(p);
-	/* The disk is full: give up the interrupted backup, so that pruning can free space. */
+	/* If the disk is full, give up the interrupted backup, so that pruning can free space. */
 	if (status == CAIRN_E_FULL && !p->options->dry_run && cairn_sys_unlinkat(p->set->dir_fd, PRUNE_NEXT, 0) == 0) {
 		*p->diag = (struct cairn_diag){0};
 		status = prune_read_moments(p);
@@ -160,8 +158,6 @@ static void prune_sum_up(struct prune *p)
 	report->left_bytes -= report->freed_bytes;
 }
 
-/* --- doing -------------------------------------------------------------------------------------------------------- */
-
 static enum cairn_status prune_remove(struct prune *p, enum cairn_backup_fate fate, bool moments)
 {
 	for (size_t i = 0; i < p->set->n; i++) {
@@ -190,7 +186,7 @@ static enum cairn_status prune_verify(struct prune *p, const struct cairn_backup
 	return status;
 }
 
-/* Replaces the estimate by the bytes really freed. */
+/* Replaces the estimate by the bytes that were freed. */
 static void prune_freed(struct prune *p, uint64_t freed_bytes)
 {
 	p->report->left_bytes += p->report->freed_bytes - freed_bytes;

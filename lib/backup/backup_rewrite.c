@@ -29,16 +29,16 @@ struct rewrite {
 	char identity[CAIRN_IDENTITY_BYTES];
 	int fd;
 	struct cairn_fold_writer *w;
-	struct cairn_buf catalog; /* of the new archive */
+	struct cairn_buf catalog; /* catalog of the new archive */
 	uint64_t n_objects, object_bytes;
 	unsigned n_bundles;
-	uint64_t done_bytes, total_bytes; /* of the archives being read */
+	uint64_t done_bytes, total_bytes; /* bytes of the archives being read */
 	/* The archive being read. */
 	uint32_t giver;
 	struct cairn_buf items; /* struct cairn_backup_item: its catalog, ordered by bundle */
 	size_t at;              /* position in items */
 	uint64_t bundle;
-	/* The needed objects of its current bundle. */
+	/* The needed objects of the current bundle. */
 	struct cairn_buf data, entries;
 	size_t n_seen, n_taken;
 };
@@ -87,7 +87,7 @@ static size_t rewrite_n_items(const struct rewrite *r)
 
 /* --- a bundle ----------------------------------------------------------------------------------------------------- */
 
-/* A bundle may have objects that the catalog lacks: an interrupted backup left them. */
+/* Takes a needed object. A bundle may have objects that the catalog lacks: an interrupted backup left them. */
 static enum cairn_status rewrite_object(void *ctx, const struct cairn_bundle_object *object)
 {
 	struct rewrite *r = ctx;
@@ -206,9 +206,9 @@ static enum cairn_status rewrite_archive(struct rewrite *r, size_t i)
 	return status;
 }
 
-/* --- the new one -------------------------------------------------------------------------------------------------- */
+/* --- the new archive ---------------------------------------------------------------------------------------------- */
 
-/* Takes the store's identity and the highest parity from the old archives. */
+/* Uses the store's identity and the highest parity of the old archives. */
 static enum cairn_status rewrite_inherit(struct rewrite *r, unsigned *parity)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -255,7 +255,7 @@ static enum cairn_status rewrite_finish(struct rewrite *r)
 		r, cairn_fold_writer_add(r->w, BACKUP_CATALOG, BACKUP_CATALOG_CTYPE, r->catalog.bytes, r->catalog.len));
 	if (status == CAIRN_OK)
 		status = rewrite_wrote(r, cairn_fold_writer_finish(r->w, metadata, created));
-	/* Drop the cache, so that verifying reads the disk and not the memory. */
+	/* Drop the cached pages, so that verifying reads the disk. */
 	if (status == CAIRN_OK)
 		(void)posix_fadvise(r->fd, 0, 0, POSIX_FADV_DONTNEED);
 	return status;

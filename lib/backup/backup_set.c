@@ -98,9 +98,10 @@ enum cairn_status cairn_backup_set_name(const struct cairn_backup_set *set, int6
 		cairn_backup_file_name(name, last->time, last->is_moment);
 	}
 	if (*at_unix_s > SET_UNIX_S_MAX)
-		return cairn_fail(
-			diag, CAIRN_E_CONFLICT, "backup.time", CAIRN_NO_OFFSET,
-			"no name is later than %s: its year was a mistake; begin a new folder, or move it away", name);
+		return cairn_fail(diag, CAIRN_E_CONFLICT, "backup.time", CAIRN_NO_OFFSET,
+				  "no name can be later than %s, whose time was wrong: begin a new folder, or move "
+				  "that archive away",
+				  name);
 	(void)cairn_time_basic(out, *at_unix_s);
 	return CAIRN_OK;
 }
@@ -176,7 +177,7 @@ enum cairn_status cairn_backup_set_open(struct cairn_backup_set *set, const char
 	if (set->dir_fd < 0)
 		return cairn_fail(diag, errno == ENOENT ? CAIRN_E_NOT_FOUND : CAIRN_E_IO, "backup.file",
 				  CAIRN_NO_OFFSET, "cannot open the folder %s: %s", folder, strerror(errno));
-	/* On a read-only medium nobody can write. */
+	/* A read-only medium needs no lock: nobody can write. */
 	set->lock_fd = cairn_sys_openat(set->dir_fd, SET_LOCK,
 					O_RDWR | (to_write ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (set->lock_fd < 0 && (to_write || (errno != EROFS && errno != EACCES && errno != ENOENT)))
@@ -287,7 +288,7 @@ enum cairn_status cairn_backup_set_check(const struct cairn_backup_set *set, boo
 		enum cairn_status status = cairn_backup_file_open(&file, set, archive, NULL);
 		if (status == CAIRN_E_NOMEM)
 			return status;
-		if (status != CAIRN_OK) /* a caller that needs it reports this */
+		if (status != CAIRN_OK) /* a caller that needs the archive reports this */
 			continue;
 		status = cairn_backup_check_store(&file, archive, &whose, diag);
 		if (status == CAIRN_OK && names && archive->is_moment)
@@ -408,14 +409,14 @@ enum cairn_status cairn_backup_catalog_each(struct cairn_backup_file *file,
 	CLEANUP(cairn_fold_data_fini) struct cairn_fold_data data = {0};
 	const struct cairn_fold_index *ix = cairn_fold_index_of(file->fold);
 	const struct cairn_fold_chunk *chunk = cairn_fold_index_find(ix, BACKUP_CATALOG);
-	uint64_t bundles_bytes = 0; /* no overflow: within one file */
+	uint64_t bundles_bytes = 0; /* no overflow: lengths within one file */
 	if (!chunk || chunk->uncomp_len % CAIRN_BACKUP_CATALOG_ENTRY_BYTES != 0)
 		return cairn_fail(diag, CAIRN_E_FORMAT, "backup.catalog", ix->at, "the archive has no whole catalog");
 	for (size_t i = 0; i < ix->n_chunks; i++) {
 		if (strcmp(ix->chunks[i].ctype, BACKUP_OBJECTS_CTYPE) == 0)
 			bundles_bytes += ix->chunks[i].comp_len;
 	}
-	/* A valid catalog cannot have more entries than the bundles have room for hashes, which do not compress. */
+	/* A catalog cannot have more entries than the bundles have room for hashes, which do not compress. */
 	if (chunk->uncomp_len / CAIRN_BACKUP_CATALOG_ENTRY_BYTES > bundles_bytes / CAIRN_HASH_BYTES)
 		return cairn_fail(diag, CAIRN_E_FORMAT, "backup.catalog", chunk->offset,
 				  "the catalog names more objects than the bundles have room for");

@@ -1,10 +1,10 @@
 /* Internal interface of the files that make a backup. Single-threaded.
  *
  * backup_file.c writes the file and its chunks other than bundles; backup_objects.c fills bundles and continues an
- * interrupted file; backup_pipe.c computes in advance the lengths that a pipe needs; backup_folder.c learns what a
- * folder already has; backup.c runs these steps in order.
+ * interrupted file; backup_pipe.c computes in advance the lengths that a pipe needs; backup_folder.c reads which
+ * objects a folder already has; backup.c runs these steps in order.
  *
- * Unless stated otherwise, a function returns a status of cairn_backup() and fills diag. */
+ * A function returns a status of cairn_backup() and fills diag, unless it has another @return. */
 #ifndef CAIRN_BACKUP_BACKUP_WORK_H
 #define CAIRN_BACKUP_BACKUP_WORK_H
 
@@ -21,27 +21,27 @@ struct backup {
 	struct cairn_backup_report *report;
 	struct cairn_diag *diag;
 	char part[BACKUP_PATH_BYTES], index[BACKUP_PATH_BYTES];
-	char spool[BACKUP_PATH_BYTES];            /* for a pipe: the folder of index, removed with it */
-	char index_url[CAIRN_DATA_DIR_URL_BYTES]; /* of the index that is copied to `index` */
+	char spool[BACKUP_PATH_BYTES];            /* for a pipe: the folder of `index`, removed with it */
+	char index_url[CAIRN_DATA_DIR_URL_BYTES]; /* URL of the index that is backed up to `index` */
 	int fd, hold_fd;
 	struct cairn_store *store;
 	struct cairn_fold_writer *w;
 	uint64_t bundle_bytes;
 	struct cairn_buf data, entries; /* the bundle being filled */
-	struct cairn_buf kept;          /* struct cairn_backup_object, sorted: written by an interrupted backup */
+	struct cairn_buf kept; /* struct cairn_backup_object, sorted: objects that an interrupted backup has written */
 	unsigned n_bundles, n_faults;
 	struct cairn_hash damaged; /* the first damaged object, if report counts any */
 	char identity[CAIRN_IDENTITY_BYTES];
 	/* Only for a folder. */
 	struct cairn_backup_set set;
-	struct cairn_buf known;   /* struct cairn_backup_object, sorted: already in the folder's archives */
-	struct cairn_buf catalog; /* of the new objects */
+	struct cairn_buf known;   /* struct cairn_backup_object, sorted: objects in the folder's archives */
+	struct cairn_buf catalog; /* catalog of the new objects */
 	int64_t at_unix_s;
 };
 
 /* --- backup_file.c ------------------------------------------------------------------------------------------------ */
 
-/** Reports errno in diag. @return it, as a status */
+/** Reports errno in diag. @return errno as a status */
 CAIRN_MUST_USE enum cairn_status backup_io(struct backup *b, const char *what, const char *path);
 
 /** Reports a failure of the writer in diag. @return status */
@@ -50,10 +50,10 @@ CAIRN_MUST_USE enum cairn_status backup_wrote(struct backup *b, enum cairn_statu
 /** Reports progress. @return false: the caller wants to stop */
 bool backup_goes_on(struct backup *b);
 
-/** Creates b->part, or opens the one of an interrupted backup, and locks it. @param[out] part_bytes  its length */
+/** Creates b->part, or opens the file of an interrupted backup, and locks it. @param[out] part_bytes  its length */
 CAIRN_MUST_USE enum cairn_status backup_open(struct backup *b, uint64_t *part_bytes);
 
-/** Writes the copied index in chunks. @param index_bytes  its length is added */
+/** Writes the backed-up index in chunks. @param index_bytes  increased by its length */
 CAIRN_MUST_USE enum cairn_status backup_index(struct backup *b, uint64_t *index_bytes);
 
 /** Loads the server's secret; the caller clears it. */
@@ -70,7 +70,7 @@ CAIRN_MUST_USE enum cairn_status backup_finish(struct backup *b, const char *kin
 /** Returns whether an object fits into a bundle of these lengths. */
 bool backup_fits(const struct backup *b, uint64_t data_bytes, uint64_t entries_bytes, uint64_t stored_bytes);
 
-/** Visitors of objects, with the backup as ctx: one counts, one puts an object into a bundle if the backup lacks it. */
+/** Visitors of objects; ctx is the backup: the first counts an object, the second bundles it if the backup lacks it. */
 CAIRN_MUST_USE enum cairn_status backup_count(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes,
 					      uint64_t layout);
 CAIRN_MUST_USE enum cairn_status backup_visit(void *ctx, const struct cairn_hash *hash, uint64_t stored_bytes,
@@ -82,15 +82,15 @@ CAIRN_MUST_USE enum cairn_status backup_damage(struct backup *b);
 /** Writes the bundle being filled. */
 CAIRN_MUST_USE enum cairn_status backup_flush(struct backup *b);
 
-/** Keeps the bundles of an interrupted backup that are whole and match the store. @param len  of its file */
+/** Keeps the bundles of an interrupted backup that are whole and match the store. @param len  length of its file */
 CAIRN_MUST_USE enum cairn_status backup_resume(struct backup *b, uint64_t len);
 
 /* --- backup_pipe.c ------------------------------------------------------------------------------------------------ */
 
-/** Creates a folder for the copy of the index. */
+/** Creates a folder for the index. */
 CAIRN_MUST_USE enum cairn_status backup_make_spool(struct backup *b);
 
-/** Starts writing to the pipe. Call after the index is copied: it has the length of every object. */
+/** Starts writing to the pipe. Call it when the index is backed up, because that has the length of every object. */
 CAIRN_MUST_USE enum cairn_status backup_open_pipe(struct backup *b);
 
 /* --- backup_folder.c ---------------------------------------------------------------------------------------------- */

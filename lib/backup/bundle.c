@@ -27,10 +27,9 @@ void cairn_bundle_end(struct cairn_buf *out, const struct cairn_buf *entries)
 
 static enum cairn_status bundle_refuse(struct cairn_diag *diag, uint64_t at)
 {
-	return cairn_fail(
-		diag, CAIRN_E_FORMAT, "backup.bundle", at,
-		"this chunk of the backup is not a bundle of objects, or its list of them does not fit: they are "
-		"shorter or longer than what is there, or too short for a xorb");
+	return cairn_fail(diag, CAIRN_E_FORMAT, "backup.bundle", at,
+			  "this chunk of the backup is not a bundle of objects, or the lengths in its list do "
+			  "not match the chunk");
 }
 
 static void bundle_next(struct cairn_cur *entries, struct cairn_bundle_object *o)

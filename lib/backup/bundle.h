@@ -1,4 +1,4 @@
-/* A bundle: the objects of one chunk of a backup, one after the other, then what they are.
+/* A bundle: the objects of one chunk of a backup, one after the other, then their list.
  *
  *   the objects' bytes
  *   32 hash, 8 length      for each object
@@ -23,7 +23,7 @@ struct cairn_bundle_object {
 	uint64_t len;
 };
 
-/** Appends the entries and the end of a bundle to its objects in out. @param entries  hash and length of each */
+/** Appends the list and the end of a bundle to its objects in out. @param entries  hash and length of each object */
 void cairn_bundle_end(struct cairn_buf *out, const struct cairn_buf *entries);
 
 void cairn_bundle_entry(struct cairn_buf *entries, const struct cairn_hash *hash, uint64_t len);

@@ -62,8 +62,8 @@ static enum cairn_status restore_index(struct restore *r)
 }
 
 /* Restores an object from a bundle. Skips an object that the index does not name in this layout: it was collected
- * before the index was copied, or belongs to another moment. In a folder, it also skips a damaged object, because
- * another archive may have a sound copy. A single file has no other copy, so the object is kept and fsck judges it. */
+ * before the index was backed up, or belongs to another moment. In a folder, it also skips a damaged object, because
+ * another archive may have a sound one. A single file has no other, so the object is restored, and fsck judges it. */
 static enum cairn_status restore_object(void *ctx, const struct cairn_bundle_object *object)
 {
 	struct restore *r = ctx;
@@ -156,15 +156,15 @@ static bool restore_has_all(const struct restore *r)
 	return r->report->n_objects == r->rows.len / sizeof(struct restore_row);
 }
 
-/* Returns whether the archive is damaged, not the folder being restored. */
+/* Is the archive damaged, and not the folder being restored? */
 static bool restore_is_damage(enum cairn_status status, const struct cairn_diag *why)
 {
 	return status == CAIRN_E_FORMAT || status == CAIRN_E_MISMATCH || status == CAIRN_E_LIMIT ||
 	       (status == CAIRN_E_IO && !(why->rule && restore_begins(why->rule, "restore.")));
 }
 
-/* Reads also archives made after the moment: lost objects may have been backed up again. A damaged or incomplete
- * archive matters only if no other archive has its objects. */
+/* Restores from all archives, even those made after the moment: lost objects may have been backed up again. A damaged
+ * or incomplete archive matters only if no other archive has its objects. */
 static enum cairn_status restore_archives(struct restore *r)
 {
 	struct cairn_diag first = {0}, *diag = r->diag;
@@ -253,13 +253,14 @@ static enum cairn_status restore_open(struct restore *r)
 		return restore_open_moment(r);
 	if (r->options->until_unix_s)
 		return cairn_fail(r->diag, CAIRN_E_USAGE, "restore.time", CAIRN_NO_OFFSET,
-				  "a time chooses among the moments of a folder; this is one backup");
+				  "a time chooses a moment of a folder of backups; this is a single backup, so leave "
+				  "the time out");
 	r->fd = cairn_sys_open(r->options->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (r->fd < 0 || cairn_sys_fstat(r->fd, &st) < 0)
 		return cairn_fail(r->diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return cairn_fail(r->diag, CAIRN_E_NOT_FOUND, "file.open", CAIRN_NO_OFFSET,
-				  "is not a regular file; what comes by a pipe is read as -");
+				  "is not a regular file; to read from a pipe, give -");
 	const struct cairn_fold_source source = {.fd = r->fd, .len = (uint64_t)st.st_size};
 	enum cairn_status status = cairn_fold_open(&r->f, &source, r->diag);
 	if (status != CAIRN_OK)
@@ -290,7 +291,7 @@ static enum cairn_status restore_run_file(struct restore *r)
 	return status == CAIRN_OK ? restore_end(r) : status;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole restore -------------------------------------------------------------------------------------------- */
 
 static enum cairn_status restore_run(struct restore *r)
 {

@@ -18,14 +18,14 @@ static enum cairn_status restore_pipe_object(void *ctx, const struct cairn_bundl
 {
 	struct restore_pipe *p = ctx;
 	uint64_t bytes;
-	/* The store keeps its first copy, so writing a second one would be wasted. */
+	/* The store keeps the first object, so writing another would be wasted. */
 	if (cairn_store_stat(p->r->store, &object->hash, &bytes) == CAIRN_OK)
 		return CAIRN_OK;
 	cairn_buf_add(&p->put, &object->hash, sizeof(object->hash));
 	return p->put.status == CAIRN_OK ? restore_put_object(p->r, object) : p->put.status;
 }
 
-/* Decides by type: the names come at the end of the stream, and objects come before the index. */
+/* Restores a chunk by its type: the names come at the end of the stream, and objects come before the index. */
 static enum cairn_status restore_pipe_chunk(struct restore_pipe *p, const struct cairn_fold_chunk *c,
 					    const struct cairn_fold_data *data)
 {
@@ -72,14 +72,14 @@ static enum cairn_status restore_pipe_names(struct restore *r)
 			continue;
 		if (strcmp(c->name, name) != 0)
 			return cairn_fail(r->diag, CAIRN_E_FORMAT, "restore.index", c->offset,
-					  "a chunk of the backup is called %s where %s was to come", c->name, name);
+					  "a chunk of the backup is called %s where %s was expected", c->name, name);
 	}
 	return n > 0 ? CAIRN_OK
 		     : cairn_fail(r->diag, CAIRN_E_FORMAT, "restore.index", r->index->at, "the backup has no %s000000",
 				  BACKUP_INDEX);
 }
 
-/* Removes objects that the index does not name: they were collected before the index was copied. */
+/* Removes objects that the index does not name: they were collected before the index was backed up. */
 static enum cairn_status restore_pipe_sweep(struct restore_pipe *p)
 {
 	struct restore *r = p->r;

@@ -24,7 +24,7 @@ enum cairn_status restore_io(struct restore *r, const char *what, const char *pa
 
 /* --- the folder --------------------------------------------------------------------------------------------------- */
 
-/* Identifies the backup by the hash of its manifest, which is not yet known of a pipe. */
+/* Identifies the backup by the hash of its manifest, which is still unknown for a pipe. */
 static void restore_identity(const struct restore *r, char out[static CAIRN_HASH_TEXT_BYTES])
 {
 	if (r->index)
@@ -56,8 +56,7 @@ enum cairn_status restore_put(struct restore *r, const char *name, const void *b
 	return CAIRN_OK;
 }
 
-/* @param fd  the marker file of an incomplete restore; below 0: there is none
- * @param mine  identifies this restore */
+/* @param fd  the marker file of an incomplete restore; below 0: there is none @param mine  identifies this restore */
 static enum cairn_status restore_judge_folder(struct restore *r, int fd, const char *mine)
 {
 	char found[CAIRN_HASH_TEXT_BYTES] = "";
@@ -81,8 +80,8 @@ static enum cairn_status restore_judge_folder(struct restore *r, int fd, const c
 				    r->options->data_dir);
 }
 
-/* SQLite would take leftover logs for those of the restored index: refuse the folder. Logs beside RESTORE_INDEX are
- * removed: they are of a killed restore that was reading it. */
+/* Refuses leftover logs, which SQLite would use for the restored index. Removes logs of RESTORE_INDEX, which a killed
+ * restore left that was reading it. */
 static enum cairn_status restore_check_logs(struct restore *r)
 {
 	static const char *const ENDS[] = {"-wal", "-shm", "-journal"};
@@ -236,7 +235,7 @@ enum cairn_status restore_check(struct restore *r)
 
 /* --- the end ------------------------------------------------------------------------------------------------------ */
 
-/* The restored store keeps its identity, so it can continue its folder of backups. */
+/* Gives the restored store its identity again, so that it can continue its folder of backups. */
 static enum cairn_status restore_put_identity(struct restore *r)
 {
 	char text[CAIRN_IDENTITY_BYTES + 1];

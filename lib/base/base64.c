@@ -41,7 +41,7 @@ static enum cairn_status base64_decode(const char *digits, uint8_t *out, size_t 
 		n_bits -= 8;
 		out[(*n_out)++] = (uint8_t)(bits >> n_bits);
 	}
-	/* The bits left over fill the last digit, and must be zero: 0, 2 or 4 bits. */
+	/* The remaining 0, 2 or 4 bits fill the last digit, and must be zero. */
 	return n_bits < 6 && (bits & ((1U << n_bits) - 1)) == 0 ? CAIRN_OK : CAIRN_E_FORMAT;
 }
 

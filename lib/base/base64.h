@@ -1,4 +1,4 @@
-/* base64url without padding (RFC 4648 section 5), as tokens use it; and decoding of plain base64 (section 4). */
+/* base64url without padding (RFC 4648 section 5), for tokens; decodes plain base64 (section 4), too. */
 #ifndef CAIRN_BASE_BASE64_H
 #define CAIRN_BASE_BASE64_H
 
@@ -10,7 +10,7 @@
 /** Length of n encoded bytes, without a terminating zero. */
 #define CAIRN_BASE64URL_CHARS(n) (((n)*4 + 2) / 3)
 
-/** Encodes n bytes and appends a zero: out takes CAIRN_BASE64URL_CHARS(n) + 1. */
+/** Encodes n bytes and appends a zero: out needs CAIRN_BASE64URL_CHARS(n) + 1 bytes. */
 void cairn_base64url_encode(char *out, const uint8_t *bytes, size_t n);
 
 /** Decodes strictly: refuses padding, white space and leftover bits, so that each value has exactly one text.
@@ -19,7 +19,7 @@ void cairn_base64url_encode(char *out, const uint8_t *bytes, size_t n);
 CAIRN_MUST_USE enum cairn_status cairn_base64url_decode(uint8_t *out, size_t max, size_t *n_out, const char *text,
 							size_t len);
 
-/** Decode plain base64, with or without its padding. @return as cairn_base64url_decode() */
+/** Decodes standard base64, with or without its padding. @return as cairn_base64url_decode() */
 CAIRN_MUST_USE enum cairn_status cairn_base64_decode(uint8_t *out, size_t max, size_t *n_out, const char *text,
 						     size_t len);
 

@@ -1,4 +1,4 @@
-/* Integers in byte arrays, little-endian unless named otherwise. Alignment and the host's order do not matter. */
+/* Integers in byte arrays, little-endian unless the name differs. Alignment and the host's byte order do not matter. */
 #ifndef CAIRN_BASE_BYTES_H
 #define CAIRN_BASE_BYTES_H
 

@@ -12,7 +12,7 @@
 static int shift_fd = -1;           /* set once, before threads start */
 static atomic_int_fast64_t shift_s; /* last value read */
 
-/* Reads the shift. Not by mmap(): a disk's read error would end the process. After an error the shift stays. */
+/* Reads the shift. Does not use mmap(): a disk's read error would end the process. After an error the shift stays. */
 static int64_t clock_shift_s(void)
 {
 	uint8_t bytes[8];
@@ -24,7 +24,8 @@ static int64_t clock_shift_s(void)
 int64_t cairn_clock_unix_s(void)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_REALTIME_COARSE, &t); /* as of the kernel's last tick: cheaper, and these are seconds */
+	/* time of the kernel's last tick: cheaper, and exact enough for seconds */
+	clock_gettime(CLOCK_REALTIME_COARSE, &t);
 	return (int64_t)t.tv_sec + clock_shift_s();
 }
 

@@ -11,7 +11,7 @@
 /** Makes a condition for the waits below; release it with pthread_cond_destroy(). */
 void cairn_cond_init(pthread_cond_t *cond);
 
-/** Returns the deadline so many microseconds from now, for cairn_cond_wait_until(). @param us  at least 0 */
+/** Returns the deadline us microseconds from now, for cairn_cond_wait_until(). @param us  at least 0 */
 struct timespec cairn_cond_in_us(int64_t us);
 
 /** Does what cairn_cond_in_us() does, in milliseconds. */

@@ -78,7 +78,7 @@ const char *cairn_crash_point_file(void)
 	return getenv("CAIRND_CRASH_FILE");
 }
 
-/* Reads the file each time: a test arms a running process. */
+/* Reads the file each time: a test may change it while the process runs. */
 static void crash_point_wanted(char *out, size_t size)
 {
 	const char *path = cairn_crash_point_file();
@@ -97,7 +97,7 @@ static void crash_point_hold(void)
 	cairn_fd_closep(&fd);
 }
 
-/* Waits at random: of each hundred calls so many, for so many milliseconds at most. @param how  "PER_CENT MS" */
+/* Waits at random. @param how  "PER_CENT MS": the share of calls that wait, and for how long at most */
 static void crash_point_delay(const char *how)
 {
 	static _Thread_local uint64_t state;
@@ -110,7 +110,7 @@ static void crash_point_delay(const char *how)
 		cairn_sys_sleep_ms((int64_t)((state >> 40) % (max_ms + 1)));
 }
 
-/* @param names  words, of which the first is CRASH_POINT_HOLD */
+/* Is a name in a list of words? @param names  the first word is CRASH_POINT_HOLD */
 static bool crash_point_is_held(char *names, const char *name)
 {
 	char *at = NULL;
@@ -137,7 +137,7 @@ void cairn_crash_point(enum cairn_crash_point point)
 		return;
 	char *rest = wanted + len;
 	long which = *rest == ':' ? strtol(rest + 1, &rest, 10) : 1;
-	if (atomic_fetch_add(&n_passed, 1) + 1 == which)
+	if (atomic_fetch_add(&n_passed, 1) + 1 == which || which == 0)
 		(void)raise(strcmp(rest, ":stop") == 0 ? SIGSTOP : SIGKILL);
 }
 

@@ -8,10 +8,11 @@
 
 enum { CAIRN_DECIMAL_TEXT_MAX = 20 }; /* digits of UINT64_MAX */
 
-/** Write n, without a terminating zero. @param[out] out  room for CAIRN_DECIMAL_TEXT_MAX  @return the place after it */
+/** Writes n, without a terminating zero. @param[out] out  room for CAIRN_DECIMAL_TEXT_MAX  @return address after the
+ * last digit */
 char *cairn_decimal_text(char *out, uint64_t n);
 
-/** Reads text that has only digits: no sign, no blank, nothing after them. Use it for all untrusted numbers.
+/** Parses text that has only digits: no sign, no blank, nothing after them. Use it for all untrusted numbers.
  * @param[out] out  unchanged on failure  @return false: other characters, no digits, or not within min and max */
 bool cairn_decimal_parse(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 

@@ -23,7 +23,7 @@ bool cairn_fd_keep_standard(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) != -1)
 			continue;
-		/* The system gives the lowest free number; the opposite makes every use of the descriptor fail. */
+		/* Occupies the descriptor. The system uses the lowest free one; the wrong mode makes any use fail. */
 		if (cairn_sys_open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY, 0) != fd)
 			return false;
 	}
@@ -118,7 +118,7 @@ enum cairn_status cairn_fd_rename_new(int from_dir, const char *from, int to_dir
 {
 	int rc = cairn_sys_renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE);
 	if (rc < 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)) {
-		rc = cairn_sys_linkat(from_dir, from, to_dir, to, 0); /* EEXIST in place of replacing */
+		rc = cairn_sys_linkat(from_dir, from, to_dir, to, 0); /* fails with EEXIST instead of replacing */
 		if (rc == 0)
 			rc = cairn_sys_unlinkat(from_dir, from, 0);
 	}

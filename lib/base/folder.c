@@ -30,7 +30,7 @@ enum cairn_status cairn_folder_next(struct cairn_folder *folder, const char **na
 		errno = 0;
 		const struct dirent *entry = readdir(folder->stream);
 		if (!entry && errno == EINTR)
-			continue; /* as base/sys.h */
+			continue; /* errno is not a result, as in base/sys.h */
 		if (!entry)
 			return errno == 0 ? CAIRN_OK : cairn_fd_status(errno);
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)

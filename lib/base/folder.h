@@ -1,4 +1,4 @@
-/* Walks over folders: a read error is reported and never looks like the end of the folder. */
+/* Lists folders: a read error is reported, and never looks like the end of the folder. */
 #ifndef CAIRN_BASE_FOLDER_H
 #define CAIRN_BASE_FOLDER_H
 
@@ -8,30 +8,29 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-/** A walk, for one thread at a time. Initialize with {0}, so that cairn_folder_close() is harmless before opening. */
+/** A listing of a folder, for one thread at a time. Initialize with {0}, so cairn_folder_close() is always harmless. */
 struct cairn_folder {
-	void *stream; /* DIR; NULL: not open */
+	void *stream; /* a DIR; NULL: not open */
 };
 
-/** Starts a walk.
- * @param fd  of the folder, as open() gave it: the walk owns it, also on failure. Below 0: opening failed, with errno
+/** Starts a listing.
+ * @param fd  descriptor of the folder, owned from now on, also on failure. Below 0: open() failed, with errno
  * @return CAIRN_OK; as cairn_fd_status() otherwise, with errno */
 CAIRN_MUST_USE enum cairn_status cairn_folder_open(struct cairn_folder *out, int fd);
 
-/** Gives the next name, in the order of the file system. "." and ".." are left out.
+/** Returns the next name, in the order of the file system, without "." and "..".
  * @param[out] name  valid until the next call; NULL at the end of the folder
- * @return CAIRN_OK, also at the end; as cairn_fd_status() otherwise, with errno: the names so far are not all */
+ * @return CAIRN_OK, also at the end; as cairn_fd_status() otherwise, with errno: names are missing */
 CAIRN_MUST_USE enum cairn_status cairn_folder_next(struct cairn_folder *folder, const char **name);
 
-/** Starts the walk anew, with the names that are there now. */
+/** Starts again, with the present names. */
 void cairn_folder_rewind(struct cairn_folder *folder);
 
-/** For CLEANUP(). Leaves errno alone. */
+/** For CLEANUP(). Preserves errno. */
 void cairn_folder_close(struct cairn_folder *folder);
 
-/** Looks at an entry itself, not at what a symbolic link leads to.
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND: it was removed after its name was read; as cairn_fd_status() otherwise, with
- *         errno */
+/** Reads the status of an entry, without following a symbolic link.
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND: it was removed meanwhile; as cairn_fd_status() otherwise, with errno */
 CAIRN_MUST_USE enum cairn_status cairn_folder_stat(int folder_fd, const char *name, struct stat *out);
 
 struct cairn_folder_names {
@@ -40,9 +39,9 @@ struct cairn_folder_names {
 };
 
 /** Reads all names of a folder, sorted by their bytes.
- * @param[out] out  initialized with {0}; nothing on failure
- * @param fd  as cairn_folder_open() takes it
- * @param wanted  says which names are listed; NULL: all
+ * @param[out] out  initialized with {0}; empty on failure
+ * @param fd  as for cairn_folder_open()
+ * @param wanted  selects names; NULL: all
  * @return CAIRN_OK; CAIRN_E_NOMEM; as cairn_fd_status() otherwise, with errno */
 CAIRN_MUST_USE enum cairn_status cairn_folder_list(struct cairn_folder_names *out, int fd,
 						   bool (*wanted)(const char *name));

@@ -22,16 +22,16 @@ static const struct cairn_json *json_wrap(const json_t *value)
 
 enum cairn_status cairn_json_parse(struct cairn_json **out, const char *text, size_t len)
 {
-	/* jansson drops a zero byte that follows a number, where other readers see the text's end. */
+	/* jansson drops a zero byte after a number, where other readers see the end of the text. */
 	bool zero = len > 0 && memchr(text, '\0', len);
-	errno = 0; /* jansson also fails without memory, and calls the text malformed then */
+	errno = 0; /* jansson reports a malformed text also if memory is short */
 	*out = zero ? NULL : (struct cairn_json *)json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 	if (*out)
 		return CAIRN_OK;
 	return errno == ENOMEM ? CAIRN_E_NOMEM : CAIRN_E_FORMAT;
 }
 
-/* Is the character at this place escaped, in a string that begins at start? An odd number of backslashes escapes it. */
+/* Is the character at this place of a string that begins at start escaped? An odd number of backslashes escapes it. */
 static bool json_is_escaped(const char *text, size_t start, size_t at)
 {
 	size_t n = 0;
@@ -40,7 +40,7 @@ static bool json_is_escaped(const char *text, size_t start, size_t at)
 	return n % 2 == 1;
 }
 
-/* Returns the place of a string's closing quote, or len. @param at  of its opening quote */
+/* Returns the place of a string's closing quote, or len. @param at  place of its opening quote */
 static size_t json_string_end(const char *text, size_t len, size_t at)
 {
 	size_t start = at + 1;
@@ -55,8 +55,8 @@ static size_t json_string_end(const char *text, size_t len, size_t at)
 	return len;
 }
 
-/* Counts commas and opening brackets outside of strings. Up to the first error of a malformed text, strings begin and
- * end here where the parser sees them, so the parser makes no more values than these. */
+/* Counts commas and opening brackets outside of strings. Up to the first error of a malformed text, this code and the
+ * parser see the same strings, so the parser makes no more values than these. */
 static size_t json_count(const char *text, size_t len)
 {
 	size_t n = 0;

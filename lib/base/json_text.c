@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-/* Checks 16 characters at once, because every log line and every refusal passes here. Not zero for a character to
- * escape or to decode as UTF-8. */
+/* Tests 16 characters at once, because every log line and every error message passes here. @return not zero for a
+ * character that needs an escape, or begins UTF-8 */
 static cairn_vec16 json_text_special_16(cairn_vec16 c)
 {
 	return ~cairn_vec16_is_within(c, ' ', '~') | (cairn_vec16)(c == '"') | (cairn_vec16)(c == '\\');
 }
 
-/* Append the character at p, n bytes of it (0: none that is valid). */
+/* Appends the character of n bytes at p; n is 0 if it is not valid. */
 static void json_text_special(struct cairn_buf *out, const uint8_t *p, size_t n)
 {
 	uint32_t c = n > 1 ? cairn_utf8_character(p, n) : 0;
@@ -48,7 +48,7 @@ void cairn_json_text(struct cairn_buf *out, const char *text, size_t bytes_max)
 {
 	size_t len = strnlen(text, bytes_max);
 	const uint8_t *p = (const uint8_t *)text, *end = p + len;
-	if (cairn_json_text_is_plain(text, len)) { /* as almost always */
+	if (cairn_json_text_is_plain(text, len)) { /* nearly every text is plain */
 		json_text_plain(out, p, len);
 		return;
 	}

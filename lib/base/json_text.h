@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-/** Append text as a JSON string with its quotes: quotes, backslashes and what steers a terminal (visible.h) escaped,
- *  bytes that are not UTF-8 replaced by U+FFFD.
- *  @param bytes_max  what is longer is cut at a character; SIZE_MAX: never */
+/** Appends text as a JSON string with its quotes. Escapes quotes, backslashes and characters that control a terminal
+ * (visible.h); replaces bytes that are not UTF-8 by U+FFFD.
+ * @param bytes_max  cut a longer text after a character; SIZE_MAX: no limit */
 void cairn_json_text(struct cairn_buf *out, const char *text, size_t bytes_max);
 
 /** Returns whether len bytes of text need no escape and no replacement. */

@@ -9,14 +9,14 @@ struct cairn_nearest cairn_nearest_to(const char *wanted, size_t len)
 	return (struct cairn_nearest){wanted, len, NULL, len < NEAREST_LETTERS_FEW ? 2 : 3};
 }
 
-/* Counts the letters to insert, omit or replace to turn one name into the other (Levenshtein). */
+/* Returns the edit distance (Levenshtein): how many letters to insert, omit or replace to get the other name. */
 static unsigned nearest_distance(const struct cairn_nearest *wanted, const char *name, size_t len)
 {
 	unsigned row[NEAREST_LETTERS_MAX + 1];
 	for (unsigned k = 0; k <= len; k++)
 		row[k] = k;
 	for (unsigned i = 1; i <= wanted->len; i++) {
-		unsigned before = row[0]; /* of the row above, to the left */
+		unsigned before = row[0]; /* value of the row above, to the left */
 		row[0] = i;
 		for (unsigned k = 1; k <= len; k++) {
 			unsigned least = before + (wanted->wanted[i - 1] != name[k - 1]);

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* @return how many bytes were written: 1, or 3 */
+/* Encodes a byte. @return number of bytes written: 1, or 3 */
 static size_t percent_encode_byte(char out[static 3], char c, const char *plain)
 {
 	static const char HEX[] = "0123456789ABCDEF";

@@ -12,16 +12,15 @@
 /** The same for a path with its slashes. */
 #define CAIRN_PERCENT_PATH CAIRN_PERCENT_UNRESERVED "/"
 
-/** Encodes each byte of text that is not in plain.
- * @param[out] out  3 bytes for each of text, and one */
+/** Encodes each byte of text that is not in plain. @param[out] out  3 bytes for each byte of text, and one more */
 void cairn_percent_encode(char *out, const char *text, const char *plain);
 
-/** Append the same; no zero. */
+/** Appends the text that cairn_percent_encode() would write, without a zero. */
 void cairn_percent_add(struct cairn_buf *out, const char *text, const char *plain);
 
-/** Decode a part of an address ("a%2Fb"); "+" stays.
- *  @param[out] out  size bytes, ended by a zero; empty where it is refused
- *  @return whether it fits and has only whole escapes, and no %00 */
+/** Decodes a part of an address ("a%2Fb"); "+" stays.
+ * @param[out] out  size bytes, with a final zero; empty on failure
+ * @return false: does not fit, has an incomplete escape or %00 */
 bool cairn_percent_decode(char *out, size_t size, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Saturating sums: values from rows may be damaged, so a sum that overflows stops at the limit. */
+/* Saturating sums: values from rows may be damaged, so a sum that overflows stays at the limit. */
 #ifndef CAIRN_BASE_SUM_H
 #define CAIRN_BASE_SUM_H
 
@@ -26,8 +26,8 @@ static inline void cairn_add(int64_t *count, int64_t more)
 	*count = cairn_sum(*count, more);
 }
 
-/** Advances a number that is only compared for equality. After the largest number comes the smallest: a number that
- * stopped at the limit would look unchanged. */
+/** Advances a number that is only compared for equality. The smallest number follows the largest: a number that stayed
+ * at the limit would look unchanged. */
 static inline void cairn_advance(int64_t *number)
 {
 	*number = *number == INT64_MAX ? INT64_MIN : *number + 1;

@@ -31,7 +31,7 @@ int cairn_sys_openat(int dir_fd, const char *path, int flags, mode_t mode)
 	return (int)TEMP_FAILURE_RETRY(openat(dir_fd, path, flags, mode));
 }
 
-/* A failed attempt leaves a name in place of the pattern. */
+/* A failed attempt puts a name in place of the pattern. */
 int cairn_sys_mkostemp(char *path, int flags)
 {
 	char *pattern = strrchr(path, '\0') - 6;
@@ -223,7 +223,7 @@ int cairn_sys_connect(int fd, const struct sockaddr *address, socklen_t len)
 	while (sys_interrupted(rc))
 		rc = connect(fd, address, len);
 	if (rc < 0 && errno == EISCONN)
-		return 0; /* the first call connected meanwhile */
+		return 0; /* the first call has connected meanwhile */
 	if (rc == 0 || errno != EALREADY)
 		return rc;
 	struct pollfd p = {.fd = fd, .events = POLLOUT};

@@ -1,4 +1,4 @@
-/* Processes 16 bytes at once, with the compilers' vector types, which become SSE2 or NEON. */
+/* Processes 16 bytes at once, by vector types of the compiler, which become SSE2 or NEON. */
 #ifndef CAIRN_BASE_VEC16_H
 #define CAIRN_BASE_VEC16_H
 
@@ -28,19 +28,19 @@ static inline void cairn_vec16_store(void *out, cairn_vec16 v)
 	memcpy(out, &v, sizeof(v));
 }
 
-/** The first 8 bytes of both in turns: a0 b0 a1 b1 ... */
+/** Interleaves the first 8 bytes of both: a0 b0 a1 b1 ... */
 static inline cairn_vec16 cairn_vec16_zip_low(cairn_vec16 a, cairn_vec16 b)
 {
 	return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
 
-/** The last 8 bytes of both in turns. */
+/** Interleaves the last 8 bytes of both. */
 static inline cairn_vec16 cairn_vec16_zip_high(cairn_vec16 a, cairn_vec16 b)
 {
 	return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 
-/** Every other byte of both, from the first on: reverses cairn_vec16_zip_low() and _high(). */
+/** Returns every other byte of both, from the first on: reverses cairn_vec16_zip_low() and _high(). */
 static inline cairn_vec16 cairn_vec16_unzip_first(cairn_vec16 a, cairn_vec16 b)
 {
 	return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
@@ -93,7 +93,7 @@ static inline cairn_vec16 cairn_vec16_is_letter(cairn_vec16 bytes)
 	return cairn_vec16_is_within(bytes | 0x20, 'a', 'z');
 }
 
-/** Returns whether none of len bytes is wrong. @param wrong  not zero for a wrong byte */
+/** Is none of len bytes wrong? @param wrong  returns not zero for a wrong byte */
 static inline bool cairn_vec16_none(const void *bytes, size_t len, cairn_vec16 (*wrong)(cairn_vec16))
 {
 	const uint8_t *p = bytes;
@@ -105,7 +105,7 @@ static inline bool cairn_vec16_none(const void *bytes, size_t len, cairn_vec16 (
 	return cairn_vec16_is_zero(found | wrong(cairn_vec16_load_last(p, len)));
 }
 
-/** Counts the bytes before the first wrong one of len. @param wrong  not zero for a wrong byte */
+/** Counts the bytes before the first wrong one of len. @param wrong  returns not zero for a wrong byte */
 static inline size_t cairn_vec16_run(const void *bytes, size_t len, cairn_vec16 (*wrong)(cairn_vec16))
 {
 	const uint8_t *p = bytes;

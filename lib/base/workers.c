@@ -5,41 +5,41 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Number of distinct turns. Owners with the same turn share it: each gets half. */
+/* Number of turns. Owners with the same turn share it: each gets half. */
 enum { WORKERS_TURNS = 256 };
 
 /* Waiting work of one turn in one lane. */
 struct workers_waiting {
 	struct cairn_work *head, **tail;
-	struct workers_turn *next; /* turn in the lane's line; a turn stands there while head is set */
+	struct workers_turn *next; /* next turn in the lane's line; a turn is in the line while head is set */
 };
 
 struct workers_turn {
 	struct workers_waiting waiting[CAIRN_LANES];
 	size_t n_queued;
 	unsigned n_running;
-	unsigned n_aside; /* threads that stepped aside; not counted as running */
+	unsigned n_aside; /* threads that have stepped aside, which do not count as running */
 };
 
 struct workers_lane {
-	struct workers_turn *head, *tail; /* the queue of turns: the last one served is at its end */
+	struct workers_turn *head, *tail; /* line of turns; the turn served last is at the end */
 	unsigned n_running, n_running_max;
 };
 
 struct cairn_workers {
-	pthread_mutex_t lock; /* guards the fields below except threads */
+	pthread_mutex_t lock; /* guards the members below, except threads */
 	struct workers_idle {
 		pthread_cond_t wake;
 		unsigned n;
-	} idle, idle_stand_ins; /* stand-ins are woken last, since each active thread keeps memory */
+	} idle, idle_stand_ins; /* stand-ins are woken last, because each active thread keeps memory */
 	struct workers_lane lanes[CAIRN_LANES];
 	struct workers_turn turns[WORKERS_TURNS];
 	size_t n_queued, queue_max;
 	const char *name;
-	uint64_t n_taken; /* pieces of work taken so far */
+	uint64_t n_taken; /* number of pieces of work taken */
 	unsigned turn_running_max;
 	unsigned n_running, n_places; /* work that runs now, and its limit */
-	unsigned n_quick;             /* places that heavy work never takes */
+	unsigned n_quick;             /* places that are never used by heavy work */
 	unsigned n_aside, aside_max;
 	bool closing;
 	unsigned n_threads;
@@ -80,15 +80,15 @@ static unsigned workers_turn_aside_max(const struct cairn_workers *w)
 	return (w->aside_max + 3) / 4;
 }
 
-/* A turn whose share of the stand-ins is used up gets one thread more: the next ones would wait where they are, as its
- * others do, and take the places of all. */
+/* May the turn run one more piece? If its share of the stand-ins is used up, it gets a single thread: further work
+ * would wait where its other work waits, and occupy all places. */
 static bool lane_may_run(const struct cairn_workers *w, const struct workers_turn *turn)
 {
 	bool waits = w->aside_max > 0 && turn->n_aside >= workers_turn_aside_max(w);
 	return turn->n_running < (waits ? 1 : w->turn_running_max);
 }
 
-/* Returns the first queued turn that may use one more thread. */
+/* Returns the first turn in line that may use one more thread. */
 static struct workers_turn *lane_first(const struct cairn_workers *w, enum cairn_lane kind,
 				       struct workers_turn **before)
 {
@@ -101,7 +101,7 @@ static struct workers_turn *lane_first(const struct cairn_workers *w, enum cairn
 	return turn;
 }
 
-/* Threads that step back may exceed the places, all with heavy work: then quick work gets its own places. */
+/* Has the lane a place? Threads that step back may exceed the places, all with heavy work: quick work keeps its own. */
 static bool lane_has_place(const struct cairn_workers *w, enum cairn_lane kind)
 {
 	return w->n_running < w->n_places ||
@@ -136,7 +136,7 @@ static struct workers_turn *workers_turn(struct cairn_workers *w, uint64_t turn)
 
 /* --- the threads -------------------------------------------------------------------------------------------------- */
 
-/* Under the lock. */
+/* Called with the lock. */
 static void workers_enter(struct cairn_workers *w, enum cairn_lane lane, uint64_t turn)
 {
 	workers_turn(w, turn)->n_running++;
@@ -168,8 +168,8 @@ static uint64_t workers_now_us(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* Wakes an idle thread if there is work, after unlocking: a woken thread may run at once in place of this one, and all
- * others would wait for the lock. */
+/* Unlocks, and wakes an idle thread if there is work. Not the other way round: a woken thread may run at once in place
+ * of this one, and all others would wait for the lock. */
 static void workers_unlock_and_wake(struct cairn_workers *w)
 {
 	struct workers_idle *idle = w->idle.n > 0 ? &w->idle : &w->idle_stand_ins;
@@ -181,9 +181,9 @@ static void workers_unlock_and_wake(struct cairn_workers *w)
 
 static void workers_run(struct cairn_workers *w, struct cairn_work *work)
 {
-	workers_own_turn = work->turn; /* the work may be freed by its run() */
+	workers_own_turn = work->turn; /* run() may free the work */
 	workers_own_lane = work->lane;
-	/* The end of one piece may allow more pieces than the one that this thread takes next. */
+	/* The end of one piece may allow more work than the piece that this thread takes next. */
 	workers_unlock_and_wake(w);
 	work->queued_us = workers_now_us() - work->queued_us;
 	work->run(work);
@@ -312,7 +312,7 @@ void cairn_workers_step_back(void)
 
 /* --- submitting --------------------------------------------------------------------------------------------------- */
 
-/* Under the lock. */
+/* Called with the lock. */
 static bool workers_has_room(const struct cairn_workers *w, const struct workers_turn *turn)
 {
 	return !w->closing && w->n_queued < w->queue_max && turn->n_queued < w->queue_max - w->queue_max / 4;
@@ -343,7 +343,7 @@ enum cairn_status cairn_workers_submit(struct cairn_workers *w, struct cairn_wor
 	return status;
 }
 
-/* --- is it alive? ------------------------------------------------------------------------------------------------- */
+/* --- probing ------------------------------------------------------------------------------------------------------ */
 
 static void ask_run(struct cairn_work *work)
 {
@@ -363,7 +363,7 @@ static void ask_make(struct cairn_workers_ask *ask)
 	ask->made = true;
 }
 
-/* Under the probe's lock. @return whether the probe has been answered */
+/* Called with the probe's lock. @return whether the probe was answered */
 static bool ask_wait(struct cairn_workers_ask *ask, unsigned timeout_ms)
 {
 	const struct timespec until = cairn_cond_in_ms(timeout_ms);
@@ -383,7 +383,7 @@ bool cairn_workers_answer(struct cairn_workers *w, struct cairn_workers_ask *ask
 	bool moved = ask->n_taken != w->n_taken;
 	ask->n_taken = w->n_taken;
 	pthread_mutex_unlock(&w->lock);
-	if (!again) { /* each with a new turn, so that no owner's work delays probes repeatedly */
+	if (!again) { /* each probe has a new turn, so that no owner's work delays probes repeatedly */
 		ask->work = (struct cairn_work){.run = ask_run, .lane = CAIRN_LANE_QUICK, .turn = ask->work.turn + 1};
 		if (cairn_workers_submit(w, &ask->work) != CAIRN_OK) {
 			ask->waiting = false;

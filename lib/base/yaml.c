@@ -9,7 +9,7 @@
 /* An open list or object. */
 struct yaml_level {
 	bool is_object, has_value;
-	bool at_value; /* of an object: a key was written, and its value follows */
+	bool at_value; /* in an object: a key was written, and its value follows */
 };
 
 struct yaml {
@@ -24,7 +24,7 @@ static size_t yaml_digits(const char *text)
 	return strspn(text, "0123456789");
 }
 
-/* Is it a number as JSON writes it? */
+/* Is the text a number as JSON writes it? */
 static bool yaml_is_number(const char *text)
 {
 	text += *text == '-';
@@ -49,7 +49,7 @@ static bool yaml_is_number(const char *text)
 	return *text == '\0';
 }
 
-/* @return the JSON of a plain scalar that is no string; NULL: it is one */
+/* Returns the JSON of a plain scalar. @return NULL: it is a string */
 static const char *yaml_plain(const char *text)
 {
 	static const struct {
@@ -84,7 +84,7 @@ static struct yaml_level *yaml_level(struct yaml *y)
 	return y->depth > 0 ? &y->levels[y->depth - 1] : NULL;
 }
 
-/* Writes what stands before a value or a key. @param[out] is_key  a key comes next */
+/* Writes the text before a value or a key. @param[out] is_key  a key comes next */
 static void yaml_begin(struct yaml *y, bool *is_key)
 {
 	struct yaml_level *level = yaml_level(y);
@@ -96,7 +96,7 @@ static void yaml_begin(struct yaml *y, bool *is_key)
 	}
 }
 
-/* Writes what stands behind a value or a key. */
+/* Writes the text after a value or a key. */
 static void yaml_end(struct yaml *y, bool is_key)
 {
 	struct yaml_level *level = yaml_level(y);
@@ -149,7 +149,7 @@ static enum cairn_status yaml_take(struct yaml *y, const yaml_event_t *event)
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
 		return yaml_close(y);
-	case YAML_ALIAS_EVENT: /* a few bytes of them could stand for any amount */
+	case YAML_ALIAS_EVENT: /* a few bytes of aliases could stand for any length */
 		return CAIRN_E_FORMAT;
 	case YAML_STREAM_END_EVENT:
 		cairn_buf_add(y->out, "null", 4);

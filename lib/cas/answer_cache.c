@@ -16,7 +16,7 @@
 struct counted_answer {
 	struct cairn_answer answer;
 	_Atomic unsigned refs;
-	_Atomic(struct cairn_answer_kept *) kept; /* NULL: nothing is kept */
+	_Atomic(struct cairn_answer_kept *) kept; /* NULL: no data is attached */
 };
 
 /* The fields that a lookup reads come first. */
@@ -25,28 +25,28 @@ struct entry {
 	struct cairn_hash chunk;
 	int64_t made_unix_s;
 	const struct cairn_answer *answer;
-	uint64_t used; /* n_puts of its part at the last lookup, or at the put */
+	uint64_t used; /* n_puts of the part at the last lookup, or at the put */
 	size_t bucket;
 	TAILQ_ENTRY(entry) by_use;
 	char scope[]; /* zero-terminated */
 };
 
-/* A part holds the entries whose places fall into it. Each part has its own lock: with a single lock, eight processors
+/* A part has the entries whose places fall into it. Each part has its own lock: with a single lock, eight processors
  * spent a sixth of their time waiting. */
 struct cache_part {
-	_Alignas(64) pthread_mutex_t lock; /* guards everything below */
+	_Alignas(64) pthread_mutex_t lock; /* guards the members below */
 	struct entry **buckets;
-	uint64_t hits, misses; /* the fields up to here share one cache line, the only one that most hits write to */
+	uint64_t hits, misses; /* the members up to here share one cache line, the only one that most hits write to */
 	uint64_t n_puts, bytes, n_entries;
-	TAILQ_HEAD(entries_by_use, entry) by_use; /* the newest first; in no order if used between the same two puts */
+	TAILQ_HEAD(entries_by_use, entry) by_use; /* newest first; in no order if used between the same two puts */
 };
 
 enum {
-	KEPT_BYTES = 1280, /* estimate of the bytes kept with an answer */
+	KEPT_BYTES = 1280, /* estimated bytes attached to an answer */
 	ENTRY_OVERHEAD_BYTES = sizeof(struct entry) + sizeof(struct counted_answer) + KEPT_BYTES,
 	PART_BUCKETS_MIN = 64,
 	PART_BUCKETS_MAX = 1 << 12,
-	PART_ANSWERS_MIN = 4,     /* an answer so long that its part could not hold this many is not cached */
+	PART_ANSWERS_MIN = 4,     /* an answer is not cached if its part could not hold this many of its length */
 	PART_BYTES_MIN = 4 << 20, /* a smaller part has no room for PART_ANSWERS_MIN answers with the most chunks */
 	PARTS_MAX = 16,
 	KEYS = 1 + sizeof(struct cairn_hash) / 4 + CAIRN_INDEX_SCOPE_TEXT_MAX,
@@ -55,8 +55,8 @@ enum {
 struct cairn_answer_cache {
 	uint64_t part_bytes_max;
 	_Atomic uint64_t generation; /* incremented by each clear */
-	uint64_t keys[KEYS];         /* random: place entries, so that nobody can choose chunks that share a bucket */
-	size_t n_buckets;            /* of each part; a power of two, like the number of parts */
+	uint64_t keys[KEYS]; /* random; they place entries, so that nobody can choose chunks that share a bucket */
+	size_t n_buckets;    /* buckets of each part; a power of two, like the number of parts */
 	unsigned n_parts;
 	struct cache_part parts[PARTS_MAX];
 };
@@ -146,9 +146,9 @@ struct cairn_answer_cache *cairn_answer_cache_new(uint64_t bytes_max, uint64_t a
 	return c;
 }
 
-/* Places an entry. With external xorbs, clients choose the chunk hashes; and no scope may notice from slow lookups what
- * another scope asked for. So this is multilinear hashing: without the keys, any two texts collide as rarely as random
- * ones (Lemire and Kaser, Strongly universal string hashing is fast, 2014). Called before a lock is taken.
+/* Places an entry. With external xorbs, clients choose the chunk hashes; and slow lookups must not show a scope which
+ * chunks another scope asked for. So this is multilinear hashing: without the keys, any two texts collide as rarely as
+ * random ones (Lemire and Kaser, Strongly universal string hashing is fast, 2014). Called before a lock is taken.
  * @return 32 bits: the lowest ones select the part, those above the bucket */
 static uint64_t cache_place(const struct cairn_answer_cache *c, const char *scope, const struct cairn_hash *chunk)
 {
@@ -188,8 +188,8 @@ static void part_link_newest(struct cache_part *part, struct entry *e)
 	TAILQ_INSERT_HEAD(&part->by_use, e, by_use);
 }
 
-/* Only a put evicts entries, so an entry used since the last put is already newer than all others and stays in place.
- * Otherwise each hit would take its neighbours' cache lines in the list from other processors. */
+/* Makes an entry the newest. Only a put evicts entries, so an entry used since the last put is already newer than all
+ * others and stays in place. Else each hit would take its neighbours' cache lines in the list from other processors. */
 static void part_use(struct cache_part *part, struct entry *e)
 {
 	if (e->used == part->n_puts)
@@ -207,7 +207,7 @@ static uint64_t entry_bytes(const struct entry *e)
 static void part_drop(struct cache_part *part, struct entry **at)
 {
 	struct entry *e = *at;
-	assert(e); /* callers pass what part_find() found */
+	assert(e); /* callers pass an entry of part_find() */
 	*at = e->bucket_next;
 	TAILQ_REMOVE(&part->by_use, e, by_use);
 	part->bytes -= entry_bytes(e);
@@ -216,7 +216,7 @@ static void part_drop(struct cache_part *part, struct entry **at)
 	free(e);
 }
 
-/* @param bytes  the bytes that may stay */
+/* @param bytes  most bytes that may stay */
 static void part_drop_oldest(struct cache_part *part, uint64_t bytes)
 {
 	const struct entry *oldest;
@@ -272,7 +272,7 @@ void cairn_answer_cache_put(struct cairn_answer_cache *c, uint64_t generation, c
 
 	struct cache_part *part = cache_lock(c, place);
 	/* A clear increments the generation before it drops entries. So an entry of an older generation is either
-	 * rejected here or dropped by the clear. */
+	 * rejected here, or dropped by the clear. */
 	bool cleared = atomic_load(&c->generation) != generation;
 	if (!cleared) {
 		part_put(part, e);

@@ -26,7 +26,7 @@ static bool body_fits_memory(const struct cairn_body *b, size_t len)
 	return !b->use.on_disk && len <= CAIRN_BODY_MEMORY_BYTES - b->memory.len;
 }
 
-/* Moves the bytes received so far from memory to a file. Needed only if the client did not announce the length. */
+/* Moves the received bytes from memory to a file. Needed only if the client did not announce the length. */
 static enum cairn_status body_move_to_file(struct cairn_body *b, struct cairn_diag *diag)
 {
 	enum cairn_status status = cairn_use_to_disk(&b->use, diag);

@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { BUDGET_LOOK_BYTES = 256 * 1024 }; /* after this many bytes, check the free space again */
+enum { BUDGET_LOOK_BYTES = 256 * 1024 }; /* read the free space again after so many bytes */
 
-/* The bytes in use for one sender. Exists as long as any of the sender's uses. */
+/* The bytes in use for one sender. Exists while the sender has uses. */
 struct cairn_share {
 	struct cairn_hash sender;
 	struct cairn_share *next;
@@ -43,7 +43,7 @@ uint64_t cairn_budget_bytes(struct cairn_budget *b, uint64_t *reserved)
 	return bytes;
 }
 
-/* Under the lock. */
+/* Called with the lock. */
 static struct cairn_share **budget_find(struct cairn_budget *b, const struct cairn_hash *sender)
 {
 	struct cairn_share **at = &b->shares[cairn_get_u64le(sender->b) % CAIRN_BUDGET_BUCKETS];
@@ -52,7 +52,7 @@ static struct cairn_share **budget_find(struct cairn_budget *b, const struct cai
 	return at;
 }
 
-/* Under the lock. */
+/* Called with the lock. */
 static struct cairn_share *budget_take(struct cairn_budget *b, const struct cairn_hash *sender)
 {
 	struct cairn_share **at = budget_find(b, sender);
@@ -67,7 +67,7 @@ static struct cairn_share *budget_take(struct cairn_budget *b, const struct cair
 	return *at;
 }
 
-/* Under the lock: is there room for further bytes? The diag does not reveal how much other senders have in use. */
+/* Is there room for further bytes? The diag does not reveal how much other senders use. Called with the lock. */
 static enum cairn_status budget_check(const struct cairn_budget *b, const struct cairn_share *share, uint64_t bytes,
 				      struct cairn_diag *diag)
 {
@@ -87,7 +87,7 @@ static enum cairn_status budget_check(const struct cairn_budget *b, const struct
 	return CAIRN_OK;
 }
 
-/* Under the lock. Negative bytes give the room back. */
+/* Reserves bytes; negative: releases them. Called with the lock. */
 static void budget_reserve(struct cairn_use *u, int64_t bytes)
 {
 	u->reserved += (uint64_t)bytes;

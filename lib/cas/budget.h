@@ -1,6 +1,6 @@
-/* Counts bytes in flight: bodies being received, and answers too long for memory. There is a limit for all of them, and
- * one for each sender, so that no sender can use all. A body of announced length reserves it at the beginning, so it is
- * refused then or never. A body without an announced length holds no more than it has sent. */
+/* Counts bytes in flight: bodies being received, and answers too long for memory. Both all senders together and each
+ * sender have a limit, so that no sender can use all. A body with an announced length reserves it at the beginning, and
+ * is refused then or never. A body without occupies only the bytes sent. */
 #ifndef CAIRN_CAS_BUDGET_H
 #define CAIRN_CAS_BUDGET_H
 
@@ -16,43 +16,43 @@ enum { CAIRN_BUDGET_BUCKETS = 1024 };
 /** The budget of a data folder. Any thread. */
 struct cairn_budget {
 	uint64_t bytes_max, share_bytes_max; /* set at opening */
-	pthread_mutex_t lock;                /* guards all below */
-	uint64_t bytes;                      /* received */
-	uint64_t reserved;                   /* announced, but not yet received */
+	pthread_mutex_t lock;                /* guards the members below */
+	uint64_t bytes;                      /* bytes received */
+	uint64_t reserved;                   /* bytes announced, but not yet received */
 	unsigned n_uses;
-	pthread_cond_t unused;                            /* n_uses has become 0 */
-	struct cairn_share *shares[CAIRN_BUDGET_BUCKETS]; /* only of senders that have bytes in flight */
+	pthread_cond_t unused;                            /* signals that n_uses is 0 */
+	struct cairn_share *shares[CAIRN_BUDGET_BUCKETS]; /* only senders with bytes in flight */
 };
 
-/** The part of the budget that one body or answer uses. Zeroed: none. May be moved; one thread at a time. */
+/** The part of the budget that one body or answer uses. Zeroed: none. It may be moved; one thread at a time. */
 struct cairn_use {
 	struct cairn_cas *cas;
 	struct cairn_share *share;
 	struct cairn_use *lender; /* NULL: none */
-	uint64_t lent;            /* bytes of the lender's reservation, which it gets back at the end */
+	uint64_t lent;            /* bytes of the lender's reservation, returned at the end */
 	bool on_disk;
 	uint64_t bytes;
-	uint64_t reserved;     /* announced, with room kept for them */
-	uint64_t looked_bytes; /* the value of bytes when the free space was last read */
+	uint64_t reserved;     /* bytes announced and reserved */
+	uint64_t looked_bytes; /* value of bytes when the free space was last read */
 };
 
 void cairn_budget_init(struct cairn_budget *b, uint64_t bytes_max, uint64_t share_bytes_max);
-/** Waits until every use has ended, such as that of a telemetry row, which is written without anybody waiting. */
+/** Waits until every use has ended, even one for which nobody waits, such as a telemetry row's. */
 void cairn_budget_fini(struct cairn_budget *b);
-/** @param[out] reserved  bytes announced, but not yet received @return bytes received */
+/** Returns the bytes received. @param[out] reserved  bytes announced, but not yet received */
 uint64_t cairn_budget_bytes(struct cairn_budget *b, uint64_t *reserved);
 
 /** Begins a use.
  * @param sender  identifies the sender: a hash of its name
- * @param bytes_expected  its length, which is reserved until cairn_use_end(); UINT64_MAX: not known
- * @param on_disk  it must also leave reserve_bytes of free space, beside all that others have reserved
- * @return CAIRN_OK; CAIRN_E_BUSY over a limit, which is named in diag; CAIRN_E_FULL; CAIRN_E_NOMEM */
+ * @param bytes_expected  its length, reserved until cairn_use_end(); UINT64_MAX: unknown
+ * @param on_disk  the disk must also have reserve_bytes free, besides all bytes reserved
+ * @return CAIRN_OK; CAIRN_E_BUSY over a limit, named in diag; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_use_begin(struct cairn_use *u, struct cairn_cas *cas,
 						 const struct cairn_hash *sender, uint64_t bytes_expected, bool on_disk,
 						 struct cairn_diag *diag);
 
-/** Begins a use with all room that another use has reserved, so that what was announced once has its room to the end.
- * @param lender  gets the room back with cairn_use_end(); not moved or ended before. On the same thread
+/** Begins a use with the whole reservation of another use, so that bytes announced once are not refused later.
+ * @param lender  gets the reservation back by cairn_use_end(); until then not moved or ended; on the same thread
  * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_use_borrow(struct cairn_use *u, struct cairn_use *lender);
 
@@ -63,10 +63,10 @@ uint64_t cairn_budget_share_max(struct cairn_cas *cas);
  * cairn_use_begin(): they are not counted */
 CAIRN_MUST_USE enum cairn_status cairn_use_add(struct cairn_use *u, uint64_t bytes, struct cairn_diag *diag);
 
-/** Notes that the bytes move to the disk. @return CAIRN_OK; CAIRN_E_FULL: they would not leave reserve_bytes free */
+/** Records that the bytes move to the disk. @return CAIRN_OK; CAIRN_E_FULL: they would not leave reserve_bytes free */
 CAIRN_MUST_USE enum cairn_status cairn_use_to_disk(struct cairn_use *u, struct cairn_diag *diag);
 
-/** Ends the use and gives its bytes back. Harmless if it was not begun. */
+/** Ends the use and releases its bytes. Harmless if it was not begun. */
 void cairn_use_end(struct cairn_use *u);
 
 #endif

@@ -31,7 +31,7 @@ const struct cairn_cas_options CAIRN_CAS_DEFAULTS = {
 	.upload_grace_s = 2 * 24 * 3600,
 };
 
-/* A sender with no other upload under way can always send the largest one. */
+/* A sender without another upload in progress can always send the largest one. */
 static uint64_t cas_share_bytes(const struct cairn_cas_options *o)
 {
 	uint64_t share = o->spool_bytes_max / 100 * o->spool_share_percent;
@@ -54,7 +54,8 @@ enum cairn_status cairn_cas_options_check(const struct cairn_cas_options *option
 	if (options->gc_grace_s / 2 >= options->epoch_s)
 		return CAIRN_OK;
 	return cairn_fail(diag, CAIRN_E_USAGE, "gc_grace", CAIRN_NO_OFFSET,
-			  "gc_grace must be at least two epochs, or xorbs could go that answers still offer");
+			  "gc_grace must be at least two epochs, or a xorb could be removed while an answer "
+			  "still offers it");
 }
 
 static enum cairn_status cas_take_secret(struct cairn_cas *cas, const struct cairn_secret *secret)

@@ -20,7 +20,7 @@ void cairn_dedupe_keys_fini(struct cairn_dedupe_keys *keys)
 static enum cairn_status dedupe_derive(const struct cairn_secret *secret, const char *scope, uint64_t epoch,
 				       struct cairn_hash *out)
 {
-	/* Only the scope has a variable length, and it comes last. So no two inputs have the same bytes. */
+	/* Only the scope, which comes last, has a variable length, so no two inputs have the same bytes. */
 	static const char LABEL[] = "cairn dedupe key 1";
 	uint8_t info[sizeof(LABEL) + 8 + 256];
 	size_t scope_len = strnlen(scope, 256);
@@ -30,7 +30,7 @@ static enum cairn_status dedupe_derive(const struct cairn_secret *secret, const 
 	enum cairn_status status = cairn_hkdf_sha256(out->b, sizeof(out->b), secret->bytes, secret->len, info,
 						     sizeof(LABEL) + 8 + scope_len);
 	if (status == CAIRN_OK && cairn_hash_is_zero(out))
-		out->b[0] = 1; /* zero would mean "not keyed"; a zero key has a probability of 2^-256 */
+		out->b[0] = 1; /* zero would mean "not keyed"; the probability is 2^-256 */
 	return status;
 }
 

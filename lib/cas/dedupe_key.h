@@ -8,13 +8,13 @@
 #include <pthread.h>
 
 /** Derives keys from a secret, and caches the last one, because deriving takes a third of the time of an answer. A
- *  client may learn by timing that another scope was answered meanwhile, but nothing about that answer. */
+ * client may learn by timing that another scope was answered meanwhile, but not which answer it got. */
 struct cairn_dedupe_keys {
 	const struct cairn_secret *secret; /* borrowed */
 	pthread_mutex_t lock;              /* guards the cached key below */
 	char scope[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
 	uint64_t epoch;
-	struct cairn_hash last; /* zero: none so far */
+	struct cairn_hash last; /* zero: no key yet */
 };
 
 void cairn_dedupe_keys_init(struct cairn_dedupe_keys *keys, const struct cairn_secret *secret);

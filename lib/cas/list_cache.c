@@ -6,10 +6,10 @@ struct list_slot {
 	struct cairn_hash xorb;
 	int64_t id;
 	struct cairn_chunk_list list;
-	uint16_t next; /* the next slot in the chain, plus 1; 0: the last one */
+	uint16_t next; /* next slot in the chain, plus 1; 0: this is the last */
 };
 
-/* The oldest list is at first. Chains are selected by the first byte of the hash. */
+/* The oldest list is at first. The first byte of the hash selects a chain. */
 struct cairn_list_ring {
 	uint32_t first, n;
 	size_t bytes;

@@ -13,14 +13,14 @@
 #include <string.h>
 
 enum {
-	LOSSES_AGAIN_MS = 60 * 1000,      /* lost files may be deleted, copied or healed by another daemon meanwhile */
+	LOSSES_AGAIN_MS = 60 * 1000,      /* another daemon may delete, copy or repair lost files meanwhile */
 	LOSSES_SHARED_MS = 5 * 60 * 1000, /* another daemon may have lost xorbs meanwhile */
 	LOSSES_REST_MS = 500,             /* wait at least this long after a search, and ten times its duration */
 };
 
 _Static_assert((int)CAIRN_LOSSES_OWNER_BYTES == (int)CAIRN_INDEX_SCOPE_TEXT_MAX + 1, "an owner's name fits");
 
-/* Counters that change when something may have been lost or healed since the last search. */
+/* Counters that change if losses or repairs may have happened since the last search. */
 struct losses_mark {
 	uint64_t n_lost, n_found, n_stored;
 	uint64_t n_files, n_xorbs;
@@ -28,18 +28,18 @@ struct losses_mark {
 
 struct losses_found {
 	struct cairn_losses_sum sum;
-	struct cairn_hash *files;          /* owned; sum.n_files of them, sorted */
-	struct cairn_losses_owner *owners; /* owned; sum.n_owners of them, by number of lost files */
+	struct cairn_hash *files;          /* owned: sum.n_files hashes, sorted */
+	struct cairn_losses_owner *owners; /* owned: sum.n_owners owners, by number of lost files */
 };
 
 struct cas_losses {
-	pthread_mutex_t lock; /* guards found, mark and has_failed; only the looking thread changes them */
+	pthread_mutex_t lock; /* guards found, mark and has_failed; only the searching thread changes them */
 	struct losses_found found;
-	struct losses_mark mark;  /* taken when the search for found began */
+	struct losses_mark mark;  /* the counters when the search that filled `found` began */
 	bool has_failed;          /* the last search failed */
-	_Atomic uint64_t n_files; /* found.sum.n_files, to be read without the lock */
-	/* only the looking thread uses these */
-	int64_t looked_ms, rest_ms; /* monotonic times: of the last search; of the next one at the earliest */
+	_Atomic uint64_t n_files; /* found.sum.n_files, to read without the lock */
+	/* for the searching thread only */
+	int64_t looked_ms, rest_ms; /* monotonic times: of the last search; the earliest for the next */
 };
 
 static void losses_found_fini(struct losses_found *found)
@@ -84,7 +84,7 @@ struct losses_search {
 	void *tree;    /* owned; a tree (search.h) of owners by name */
 	size_t n_kept; /* entries of found.owners, while the tree is flattened */
 	const struct cairn_hash *file;
-	uint64_t size_bytes; /* size of that file */
+	uint64_t size_bytes; /* size of the file */
 	bool is_short;       /* memory ran out */
 	struct losses_found found;
 };
@@ -101,7 +101,7 @@ static bool losses_stops(const struct losses_search *search)
 	return search->stop && search->stop(search->stop_ctx);
 }
 
-/* @return the array with room for one more; NULL: no memory, and the old array still exists */
+/* Grows an array. @return the array with room for one more; NULL: no memory, and the old array still exists */
 static void *losses_room(void *array, size_t n, size_t *cap, size_t size)
 {
 	if (n < *cap)
@@ -208,7 +208,7 @@ static int losses_compare_counts(const void *a, const void *b)
 	return strcmp(x->shown, y->shown);
 }
 
-/* An owner has one row for each file. */
+/* Counts a lost file for its owner, who has one row for each file. */
 static void losses_take_owner(void *ctx, const struct cairn_index_owned *row)
 {
 	struct losses_search *search = ctx;
@@ -287,7 +287,7 @@ static struct losses_mark losses_mark_now(struct cairn_cas *cas)
 	};
 }
 
-/* While nothing is lost, uploads and deletions cannot change the result. */
+/* May a search find anything new? While nothing is lost, uploads and deletions cannot change the result. */
 static bool losses_may_differ(struct cairn_cas *cas, const struct losses_mark *now, int64_t now_ms)
 {
 	const struct cas_losses *l = cas->losses;
@@ -415,7 +415,7 @@ size_t cairn_losses_files(struct cairn_cas *cas, const struct cairn_hash *after,
 	size_t n = 0;
 	pthread_mutex_lock(&l->lock);
 	size_t first = 0, end = (size_t)l->found.sum.n_files;
-	while (after && first < end) { /* finds the first one after it */
+	while (after && first < end) { /* find the first hash after it */
 		size_t middle = first + (end - first) / 2;
 		if (losses_compare_hashes(&l->found.files[middle], after) <= 0)
 			first = middle + 1;

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-/* The index also needs some files at a start. */
+/* The index also needs some files when it is opened. */
 static uint64_t cas_files_kept(const struct cairn_store_room *room)
 {
 	uint64_t share = room->files_capacity / 100;
@@ -43,6 +43,16 @@ enum cairn_status cas_check_space(struct cairn_cas *cas, uint64_t bytes, struct 
 	struct cairn_store_room room;
 	cairn_store_room(cas->store, &room);
 	return cas_check_bytes(cas, &room, bytes, diag);
+}
+
+uint64_t cairn_cas_free_bytes(struct cairn_cas *cas)
+{
+	struct cairn_store_room room;
+	uint64_t reserve = cas->options.reserve_bytes;
+	cairn_store_room(cas->store, &room);
+	if (room.bytes == UINT64_MAX)
+		return room.bytes;
+	return room.bytes > reserve ? room.bytes - reserve : 0;
 }
 
 enum cairn_status cairn_cas_room(struct cairn_cas *cas, uint64_t bytes, struct cairn_diag *diag)

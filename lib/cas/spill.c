@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 enum {
-	SPILL_MEMORY_BYTES = 256 * 1024, /* more than this goes to the file */
-	SPILL_PIECE_BYTES = 64 * 1024,   /* how much a caller may add before it must check again */
+	SPILL_MEMORY_BYTES = 256 * 1024, /* a longer answer goes to the file */
+	SPILL_PIECE_BYTES = 64 * 1024,   /* most bytes that a caller may add before the next check */
 };
 
 void cairn_spill_init(struct cairn_spill *s, struct cairn_cas *cas, const struct cairn_hash *asker, uint64_t bytes_max)

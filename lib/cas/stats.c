@@ -63,6 +63,6 @@ static void stats_condemn(void *ctx, const struct cairn_index_fault *fault)
 
 void cairn_cas_check_index(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx)
 {
-	/* If the index cannot be opened now, the next look examines it. */
+	/* If the index cannot be opened now, the next check examines it. */
 	(void)!cairn_index_glance(cas->index, STATS_CHECK_LIMIT_MS, stop, ctx, stats_condemn, cas->index);
 }

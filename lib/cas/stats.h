@@ -10,22 +10,22 @@
 struct cairn_cas_stats {
 	uint64_t cache_hits, cache_misses, cache_bytes, cache_entries;
 	uint64_t verified_lists_hits, verified_lists_added, verified_lists_bytes, verified_lists;
-	uint64_t spool_bytes;                              /* in flight now */
+	uint64_t spool_bytes;                              /* bytes in flight now */
 	uint64_t spool_reserved_bytes;                     /* announced by bodies in flight, but not yet received */
-	uint64_t spool_kept_bytes;                         /* memory that waits for the next body, of the process */
-	uint64_t chunks_verified;                          /* of xorbs and shards, since opening */
+	uint64_t spool_kept_bytes;                         /* memory of the process that is kept for the next body */
+	uint64_t chunks_verified;                          /* chunks of xorbs and shards, since opening */
 	uint64_t xorbs_stored, xorb_bytes_stored;          /* since opening */
-	uint64_t objects_damaged, xorbs_lost, xorbs_found; /* noticed since opening */
+	uint64_t objects_damaged, xorbs_lost, xorbs_found; /* found since opening */
 	uint64_t contents_damaged;                         /* since opening, counted at each read */
 	uint64_t slow_writes; /* since opening: writes that waited for a disk (slow_disk.h) */
 	struct cairn_index_stats index;
-	struct cairn_store_room room; /* in the object store */
+	struct cairn_store_room room; /* room of the object store */
 	bool has_traffic;             /* the object store is a service */
 	struct cairn_store_traffic traffic;
 };
 void cairn_cas_stats(struct cairn_cas *cas, struct cairn_cas_stats *out);
 
-/** The statistics, and sums that take a scan each: for workers. */
+/** The statistics, and sums that take a scan each. Call on a worker. */
 struct cairn_cas_totals {
 	struct cairn_cas_stats stats;
 	struct cairn_index_totals index;
@@ -36,20 +36,19 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_totals(struct cairn_cas *cas, struct 
 
 /** The faults of the index. A diag without a rule means no fault. */
 struct cairn_cas_health {
-	struct cairn_diag upkeep; /* why work beside the writes fails, until the index is reopened */
+	struct cairn_diag upkeep; /* why background work fails, until the index is reopened */
 	struct cairn_diag writes; /* why the last writes failed */
 	struct cairn_index_log log;
 };
 /** Reads the health from memory, and the size of the log from its file. */
 void cairn_cas_health(struct cairn_cas *cas, struct cairn_cas_health *out);
 
-/** Waits until all submitted writes are done. @return false: they were not done within timeout_ms, or 2 s if longer */
+/** Waits until all submitted writes are done. @return false: they take longer than timeout_ms and 2 s */
 bool cairn_cas_finish_writes(struct cairn_cas *cas, int64_t timeout_ms);
 
-/** Checks whether the index is sound, while other work goes on. cairn_cas_health() and cairn_cas_ready() report any
- * damage until the index is reopened. Takes at most 20 s, and reads only a part of an index with many millions of rows;
- * for workers.
- * @param stop  called now and then; true ends the check early. May be NULL */
+/** Checks whether the index is sound, during other work. cairn_cas_health() and cairn_cas_ready() report any damage
+ * until the index is reopened. Takes at most 20 s, and reads only a part of an index with many millions of rows. Call
+ * it on a worker. @param stop  called between pieces; true ends the check. May be NULL */
 void cairn_cas_check_index(struct cairn_cas *cas, bool (*stop)(void *ctx), void *ctx);
 
 #endif

@@ -17,14 +17,14 @@ struct kept_list {
 	struct kept_list *bucket_next;
 	TAILQ_ENTRY(kept_list) by_use;
 	struct cairn_hash xorb;
-	uint64_t identity; /* of the object */
-	uint64_t bytes;    /* of the whole block of memory */
+	uint64_t identity; /* identity of the object */
+	uint64_t bytes;    /* bytes of the whole block of memory */
 };
 
 struct cas_verified_lists {
-	pthread_mutex_t lock; /* guards everything below */
+	pthread_mutex_t lock; /* guards the members below */
 	uint64_t bytes_max, bytes, hits, added, n;
-	TAILQ_HEAD(kept_by_use, kept_list) by_use; /* the newest first */
+	TAILQ_HEAD(kept_by_use, kept_list) by_use; /* newest first */
 	struct kept_list *buckets[LISTS_BUCKETS];
 };
 
@@ -47,7 +47,7 @@ void cas_verified_list_unrefp(const struct cairn_chunk_list **list)
 		free(kept);
 }
 
-/* The bucket follows from inode and times, which uploaders cannot choose, so nobody can fill one bucket. */
+/* Finds a list. Its bucket depends on inode and times, which uploaders cannot choose: nobody can fill a bucket. */
 static struct kept_list **lists_find(struct cas_verified_lists *c, const struct cairn_hash *xorb, uint64_t identity)
 {
 	struct kept_list **at = &c->buckets[identity & (LISTS_BUCKETS - 1)];
@@ -91,7 +91,7 @@ const struct cairn_chunk_list *cas_verified_lists_get(struct cas_verified_lists 
 	return k ? &k->list : NULL;
 }
 
-/* Copies a list into one block of memory with its arrays. The cache holds the only reference. */
+/* Copies a list with its arrays into one block of memory, to which the cache has the only reference. */
 static struct kept_list *lists_copy(const struct cairn_hash *xorb, uint64_t identity,
 				    const struct cairn_chunk_list *list)
 {

@@ -17,7 +17,7 @@
 
 struct cairn_data_dir {
 	char *path;
-	int lock_fd; /* -1: a copy without a lock file, opened to read */
+	int lock_fd; /* -1: opened to read, a folder without a lock file */
 	bool has_secret;
 	struct cairn_secret secret;
 	struct cairn_store *store;
@@ -26,7 +26,7 @@ struct cairn_data_dir {
 	struct elsewhere index_place; /* record of an index elsewhere */
 	bool had_index;               /* the index existed before opening */
 	bool is_shared;               /* index and objects are elsewhere, shared by all folders with this secret */
-	int index_from, index_to;     /* versions */
+	int index_from, index_to;     /* versions of the index before and after opening */
 };
 
 enum cairn_status data_dir_must_fit(int n, int max, struct cairn_diag *diag)
@@ -102,7 +102,7 @@ static enum cairn_status data_dir_lock(struct cairn_data_dir *d, bool read_only,
 	return status;
 }
 
-/* --- what is in it ------------------------------------------------------------------------------------------------ */
+/* --- the files in it ---------------------------------------------------------------------------------------------- */
 
 static enum cairn_status data_dir_refuse_secret(const struct cairn_data_dir *d, struct cairn_diag *diag)
 {
@@ -112,7 +112,7 @@ static enum cairn_status data_dir_refuse_secret(const struct cairn_data_dir *d, 
 			  d->path);
 }
 
-/* Loads the secret. A folder with its index elsewhere and no secret of its own must have been given one. */
+/* Loads the secret. If the index is elsewhere and the folder has no secret, the options must name one. */
 static enum cairn_status data_dir_load_secret(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
 					      struct cairn_diag *diag)
 {
@@ -130,7 +130,7 @@ static enum cairn_status data_dir_load_secret(struct cairn_data_dir *d, const st
 	return status;
 }
 
-/* Returns whether the folder's own secret, from before it was shared, equals the given one, which may be a copy. */
+/* Is the folder's own secret, from before it was shared, equal to the given one? */
 static bool data_dir_has_as_its_own(const struct cairn_data_dir *d)
 {
 	char own[DATA_DIR_PATH_BYTES];
@@ -222,7 +222,7 @@ static enum cairn_status data_dir_refuse_index(const char *path, const struct el
 			  "the index of the data folder %s is in %s: give that as the index", path, e->url);
 }
 
-/* The one of the options, which the folder gets with its first start, and then keeps; its URL alone may change. */
+/* Finds the index by the options: the folder keeps that of its first start; only its URL may change. */
 static enum cairn_status data_dir_place_index(struct cairn_data_dir *d, const char *given, struct cairn_diag *diag)
 {
 	struct elsewhere *e = &d->index_place;
@@ -244,7 +244,7 @@ static enum cairn_status data_dir_place_index(struct cairn_data_dir *d, const ch
 			 : elsewhere_new(e, given, d->is_shared ? &d->secret : NULL, diag);
 }
 
-/* Looks for the index at its known place; asks a service if the index is elsewhere. */
+/* Looks for the index at its known place; asks the server if the index is elsewhere. */
 static enum cairn_status data_dir_inspect_index(struct cairn_data_dir *d, int *version, int *latest,
 						struct cairn_diag *diag)
 {
@@ -289,7 +289,7 @@ static enum cairn_status data_dir_refuse_lost_index(const struct cairn_data_dir 
 		d->path);
 }
 
-/* The one of the options, which the folder gets with its first start, and then keeps; its URL alone may change. */
+/* Finds the store by the options: the folder keeps that of its first start; only its URL may change. */
 static enum cairn_status data_dir_find_elsewhere(const struct cairn_data_dir *d, const char *given, struct elsewhere *e,
 						 struct cairn_diag *diag)
 {
@@ -378,9 +378,9 @@ static enum cairn_status data_dir_open_index(struct cairn_data_dir *d, const str
 	return status;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole folder --------------------------------------------------------------------------------------------- */
 
-/* Decides whether the folder is one of several that share: it has a given secret, and nothing of its own. */
+/* Decides whether the folder shares index and objects: the options name a secret, and it has neither of its own. */
 static enum cairn_status data_dir_judge_sharing(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
 						struct cairn_diag *diag)
 {
@@ -428,7 +428,7 @@ static enum cairn_status data_dir_open_to_read(struct cairn_data_dir *d, const s
 	return status == CAIRN_OK ? data_dir_open_index(d, &index, diag) : status;
 }
 
-/* Opens index and objects that are both elsewhere, as one more of the daemons that share them. */
+/* Opens index and objects that are both elsewhere, as one of the daemons that share them. */
 static enum cairn_status data_dir_open_beside(struct cairn_data_dir *d, const struct cairn_data_dir_options *options,
 					      const struct elsewhere *s, struct cairn_diag *diag)
 {
@@ -456,8 +456,9 @@ static enum cairn_status data_dir_open_locked(struct cairn_data_dir *d, const st
 	return options->read_only ? data_dir_open_to_read(d, options, diag) : data_dir_open_to_write(d, options, diag);
 }
 
-static enum cairn_status data_dir_open_as_it_says(struct cairn_data_dir *d,
-						  const struct cairn_data_dir_options *options, struct cairn_diag *diag)
+static enum cairn_status data_dir_open_as_recorded(struct cairn_data_dir *d,
+						   const struct cairn_data_dir_options *options,
+						   struct cairn_diag *diag)
 {
 	struct cairn_data_dir_options said = *options;
 	struct elsewhere store;
@@ -494,7 +495,7 @@ enum cairn_status cairn_data_dir_open(struct cairn_data_dir **out, const struct 
 	CLEANUP(cairn_data_dir_freep) struct cairn_data_dir *d = data_dir_new(options->path);
 	if (!d)
 		return CAIRN_E_NOMEM;
-	enum cairn_status status = options->maintains ? data_dir_open_as_it_says(d, options, diag)
+	enum cairn_status status = options->maintains ? data_dir_open_as_recorded(d, options, diag)
 						      : data_dir_open_locked(d, options, diag);
 	if (status != CAIRN_OK)
 		return status;
@@ -547,7 +548,7 @@ void cairn_data_dir_migrated(const struct cairn_data_dir *d, int *from, int *to)
 	*to = d->index_to;
 }
 
-/* --- what would be opened ----------------------------------------------------------------------------------------- */
+/* --- inspecting --------------------------------------------------------------------------------------------------- */
 
 static bool data_dir_lacks(const char *path, const char *name)
 {
@@ -563,7 +564,7 @@ static enum cairn_status data_dir_inspect_objects(const struct cairn_data_dir *d
 	CLEANUP(cairn_store_freep) struct cairn_store *store = NULL;
 	enum cairn_status status = elsewhere_read(&e, ELSEWHERE_STORE, d->path, diag);
 	if (status != CAIRN_OK || e.url[0])
-		return status; /* not checked if elsewhere: that takes credentials */
+		return status; /* a store elsewhere is not checked: that takes credentials */
 	/* Every start creates these folders. */
 	if (data_dir_lacks(d->path, "objects") && data_dir_lacks(d->path, "packs"))
 		return CAIRN_OK;

@@ -21,11 +21,11 @@ static enum cairn_status data_dir_must_have_files(const char *path, struct cairn
 	enum cairn_status status = elsewhere_read(&e, ELSEWHERE_INDEX, path, diag);
 	if (status != CAIRN_OK || !e.url[0])
 		return status;
-	return cairn_fail(
-		diag, CAIRN_E_CONFLICT, "data_dir.index", CAIRN_NO_OFFSET,
-		"its index is in %s, which PostgreSQL itself backs up, and its objects are copied after it (docs/scale.md "
-		"tells how), or cairn migrate-store brings both into a folder; backup and restore are for such a folder",
-		e.url);
+	return cairn_fail(diag, CAIRN_E_CONFLICT, "data_dir.index", CAIRN_NO_OFFSET,
+			  "its index is in %s: back that up as PostgreSQL does and copy the objects after it "
+			  "(docs/scale.md says how), or move both into a folder with cairn migrate-store; "
+			  "backup and restore work on folders only",
+			  e.url);
 }
 
 enum cairn_status cairn_data_dir_index_url(char out[static CAIRN_DATA_DIR_URL_BYTES], const char *path,
@@ -156,7 +156,9 @@ enum cairn_status cairn_data_dir_find(const char *path, struct cairn_diag *diag)
 	if (status != CAIRN_OK || e.url[0])
 		return status;
 	if (cairn_sys_stat(path, &st) < 0)
-		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "data_dir.missing", CAIRN_NO_OFFSET, "%s", strerror(errno));
+		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "data_dir.missing", CAIRN_NO_OFFSET,
+				  "cannot open this folder, which should be the data folder of a daemon: %s",
+				  strerror(errno));
 	if (cairn_sys_stat(index, &st) < 0)
 		return cairn_fail(diag, CAIRN_E_NOT_FOUND, "data_dir.missing", CAIRN_NO_OFFSET,
 				  "is not the data folder of a daemon: it has no index.sqlite");

@@ -14,7 +14,7 @@
 enum { ELSEWHERE_PATH_BYTES = 4200, ELSEWHERE_TEXT_BYTES = ELSEWHERE_URL_BYTES + ELSEWHERE_OWNER_BYTES + 2 };
 
 static const struct elsewhere_part {
-	const char *name, *temp; /* in the folder */
+	const char *name, *temp; /* file names in the folder */
 	const char *rule, *url_rule;
 } ELSEWHERE_PARTS[] = {
 	[ELSEWHERE_STORE] = {"store", "new-store", "data_dir.store", "store.url"},
@@ -34,7 +34,7 @@ static bool elsewhere_path(char out[static ELSEWHERE_PATH_BYTES], const char *pa
 	return n >= 0 && n < ELSEWHERE_PATH_BYTES;
 }
 
-/* "URL\nOWNER\n" */
+/* Parses "URL\nOWNER\n". */
 static bool elsewhere_parse(struct elsewhere *out, const char *text, size_t len)
 {
 	size_t url = strcspn(text, "\n");
@@ -55,7 +55,7 @@ enum cairn_status elsewhere_read(struct elsewhere *out, enum elsewhere_what what
 	size_t n = 0;
 	*out = (struct elsewhere){.what = what};
 	if (!elsewhere_path(name, path, part->name))
-		return CAIRN_OK; /* such a folder cannot contain anything */
+		return CAIRN_OK; /* a folder with so long a path cannot contain a file */
 	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0)
 		return errno == ENOENT ? CAIRN_OK : elsewhere_io(part, diag, "open", name);
@@ -66,7 +66,7 @@ enum cairn_status elsewhere_read(struct elsewhere *out, enum elsewhere_what what
 		return CAIRN_OK;
 	*out = (struct elsewhere){.what = what};
 	return cairn_fail(diag, CAIRN_E_FORMAT, part->rule, CAIRN_NO_OFFSET,
-			  "%s is not the URL of a %s and 32 digits, a line each: put it back from a backup", name,
+			  "%s must have two lines, the URL of a %s and 32 digits: put it back from a backup", name,
 			  part->name);
 }
 

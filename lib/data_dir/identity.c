@@ -54,7 +54,7 @@ enum cairn_status cairn_identity_get(char out[static CAIRN_IDENTITY_BYTES], cons
 		return identity_io("open", path, diag);
 	if (cairn_fd_read_upto(fd, text, sizeof(text) - 1, &n) != CAIRN_OK)
 		return identity_io("read", path, diag);
-	/* An empty file is of a killed process, which has reported no identity yet. */
+	/* A killed process left the empty file, and has reported no identity yet. */
 	if (n == 0)
 		return identity_make(out, fd, path, diag);
 	text[strcspn(text, "\n")] = '\0';

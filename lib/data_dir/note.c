@@ -40,7 +40,7 @@ static bool note_take_line(const char *line, const struct cairn_note_field *fiel
 	return true;
 }
 
-/* Reads into a copy first, so that a damaged note changes nothing. */
+/* Reads into a second array first, so that a damaged note changes nothing. */
 enum cairn_status cairn_note_parse(char *text, const struct cairn_note_field *fields, size_t n)
 {
 	int64_t values[CAIRN_NOTE_FIELDS_MAX];
@@ -63,8 +63,8 @@ enum cairn_status cairn_note_parse(char *text, const struct cairn_note_field *fi
 	return CAIRN_OK;
 }
 
-/* Opens a folder of notes. root may work here on files of a daemon's user, who must not be able to redirect root. So
- * no links are followed below the data folder, and writes always create new files. @return -1, with errno */
+/* Opens a folder of notes. root may work here on files of a daemon's user, who must not be able to redirect root. So no
+ * links are followed below the data folder, and writes always create new files. @return -1, with errno */
 static int note_open_folder(const char *data_dir, const char *in)
 {
 	char path[NOTE_PATH_BYTES];

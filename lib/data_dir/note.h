@@ -20,20 +20,20 @@ enum {
 	CAIRN_NOTE_BYTES_MAX = CAIRN_NOTE_FIELDS_MAX * (CAIRN_NOTE_FIELD_NAME_MAX + 24),
 };
 
-/** Appends the text of a note that is kept elsewhere. @param out  takes CAIRN_NOTE_BYTES_MAX bytes */
+/** Appends the text of a note that is stored elsewhere. @param out  gets at most CAIRN_NOTE_BYTES_MAX bytes */
 void cairn_note_text(struct cairn_buf *out, const struct cairn_note_field *fields, size_t n);
 
 /** Reads a text as cairn_note_read() does. @param text  is modified @return CAIRN_OK; CAIRN_E_NOT_FOUND no note */
 CAIRN_MUST_USE enum cairn_status cairn_note_parse(char *text, const struct cairn_note_field *fields, size_t n);
 
 /** Reads the fields that a note has; other fields keep their values, and unknown names are ignored.
- * @param name  of the note: a file name. @param n  at most CAIRN_NOTE_FIELDS_MAX
+ * @param name  file name of the note @param n  at most CAIRN_NOTE_FIELDS_MAX
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND missing or damaged; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_note_read(const char *data_dir, const char *name,
 						 const struct cairn_note_field *fields, size_t n);
 
-/** Replaces a note, durably. Other users may read it, if its folder lets them. Not for two writers at once.
- * @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO, with errno; CAIRN_E_NOMEM; CAIRN_E_LIMIT the names are too long */
+/** Replaces a note, durably. Other users may read it if its folder allows that. Only one process may write a note at a
+ * time. @return CAIRN_OK; CAIRN_E_FULL; CAIRN_E_IO, with errno; CAIRN_E_NOMEM; CAIRN_E_LIMIT the names are too long */
 CAIRN_MUST_USE enum cairn_status cairn_note_write(const char *data_dir, const char *name,
 						  const struct cairn_note_field *fields, size_t n);
 

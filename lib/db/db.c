@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The linker defines both: they bound the section into which CAIRN_SQL() puts the statements. */
+/* The linker defines both: they delimit the section into which CAIRN_SQL() puts the statements. */
 extern const struct cairn_sql __start_cairn_sql[], __stop_cairn_sql[];
 
 const struct cairn_sql *cairn_db_statements(size_t *n)

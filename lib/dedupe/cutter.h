@@ -6,7 +6,7 @@
 #include "hash/crypto.h"
 #include "hash/hash.h"
 
-/** Takes about 1 MiB. Owned by one thread at a time. */
+/** A cutter. Takes about 1 MiB. For one thread at a time. */
 struct cairn_cutter;
 
 /** The result: length and hashes of the file. */
@@ -21,18 +21,18 @@ struct cairn_cutter_file {
 typedef enum cairn_status cairn_cutter_visit(void *ctx, const struct cairn_hash *hash, const uint8_t *raw, size_t len,
 					     struct cairn_diag *diag);
 
-/** @return NULL without memory */
+/** Makes a cutter. @return NULL without memory */
 struct cairn_cutter *cairn_cutter_new(void);
 /** c may be NULL. */
 void cairn_cutter_free(struct cairn_cutter *c);
 void cairn_cutter_freep(struct cairn_cutter **c);
 
-/** Returns the place in the window for the next bytes of the file. @param[out] len  room there, never 0 */
+/** Returns the address in the window for the next bytes of the file. @param[out] len  room there, never 0 */
 uint8_t *cairn_cutter_room(struct cairn_cutter *c, size_t *len);
 
-/** Cuts the chunks that are certain once n more bytes lie in the window.
- * @param n      at most the room that cairn_cutter_room() gave
- * @param ended  these bytes are the file's last ones, so all are cut
+/** Cuts the chunks that are certain after n more bytes.
+ * @param n      at most the room that cairn_cutter_room() returned
+ * @param ended  these are the file's last bytes, so all are cut
  * @return CAIRN_OK; the status of visit(), after which only cairn_cutter_free() may be called */
 CAIRN_MUST_USE enum cairn_status cairn_cutter_take(struct cairn_cutter *c, size_t n, bool ended,
 						   cairn_cutter_visit *visit, void *ctx, struct cairn_diag *diag);

@@ -7,7 +7,7 @@
 enum { HASH_MAP_FIRST_CAP = 1024 };
 #define HASH_MAP_EMPTY UINT32_MAX
 
-/* Hashes are uniform, so any eight bytes serve as index. Not the last eight, which are similar in eligible chunks. */
+/* Finds the slot of a hash. Hashes are uniform, so any bytes serve but the last eight, similar in eligible chunks. */
 static struct cairn_hash_map_entry *hash_map_slot(struct cairn_hash_map_entry *slots, size_t cap,
 						  const struct cairn_hash *hash)
 {

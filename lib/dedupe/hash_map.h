@@ -13,7 +13,7 @@ struct cairn_hash_map_entry {
 	uint32_t chunk; /* index in the xorb */
 };
 
-/** Owned by one thread. Zeroed is empty. */
+/** A map. For one thread. Zeroed is empty. */
 struct cairn_hash_map {
 	struct cairn_hash_map_entry *slots; /* cap slots, a power of two */
 	size_t n, cap;
@@ -23,7 +23,7 @@ struct cairn_hash_map {
 CAIRN_MUST_USE enum cairn_status cairn_hash_map_add(struct cairn_hash_map *m, const struct cairn_hash *hash,
 						    uint32_t xorb, uint32_t chunk);
 
-/** @return borrowed until the next add; NULL: the map lacks the hash */
+/** Finds an entry by its hash. @return borrowed until the next add; NULL: the map lacks the hash */
 const struct cairn_hash_map_entry *cairn_hash_map_find(const struct cairn_hash_map *m, const struct cairn_hash *hash);
 
 void cairn_hash_map_fini(struct cairn_hash_map *m);

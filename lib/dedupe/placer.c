@@ -76,12 +76,18 @@ enum cairn_status cairn_placer_learn_chunk(struct cairn_placer *p, const struct 
 
 void cairn_placer_forget(struct cairn_placer *p)
 {
+	cairn_placer_described(p);
+	cairn_hash_map_fini(&p->places);
+	p->n_keys = p->n_learned = 0;
+}
+
+void cairn_placer_described(struct cairn_placer *p)
+{
 	assert(p->open == PLACER_NONE);
 	for (size_t i = 0; i < p->n_xorbs; i++)
 		cairn_chunk_list_fini(&p->xorbs[i].list);
-	cairn_hash_map_fini(&p->places);
-	p->n_keys = p->n_learned = 0;
 	p->list_chunks = 0;
+	p->n_files = 0;
 }
 
 uint64_t cairn_placer_bytes(const struct cairn_placer *p)
@@ -140,20 +146,21 @@ static enum cairn_status placer_add_chunk(struct cairn_placer *p, const struct c
 void cairn_placer_file_begin(struct cairn_placer *p)
 {
 	p->file = (struct cairn_placer_file){.first_term = p->n_terms};
+	p->part_term = p->n_terms;
 	p->n_chunks = 0;
 	p->last_query = 0;
 }
 
 static void placer_end_term(struct cairn_placer *p)
 {
-	if (p->n_terms > p->file.first_term)
+	if (p->n_terms > p->part_term)
 		cairn_range_hash_end(&p->range, &p->terms[p->n_terms - 1].range);
 }
 
 static enum cairn_status placer_place(struct cairn_placer *p, uint32_t xorb, uint32_t chunk,
 				      const struct cairn_hash *hash, size_t len)
 {
-	struct cairn_placer_term *last = p->n_terms > p->file.first_term ? &p->terms[p->n_terms - 1] : NULL;
+	struct cairn_placer_term *last = p->n_terms > p->part_term ? &p->terms[p->n_terms - 1] : NULL;
 	if (!last || last->xorb != xorb || last->end != chunk) {
 		void *array = p->terms;
 		placer_end_term(p);
@@ -172,7 +179,7 @@ static enum cairn_status placer_place(struct cairn_placer *p, uint32_t xorb, uin
 	return CAIRN_OK;
 }
 
-/* Returns whether to ask the server about a chunk. The first chunk of a file is eligible whatever its hash is. */
+/* Returns whether to ask the server about a chunk. The first chunk of a file is eligible whatever its hash. */
 static bool placer_should_ask(const struct cairn_placer *p, const struct cairn_hash *chunk)
 {
 	if (!p->ops->query)
@@ -202,8 +209,7 @@ enum cairn_status cairn_placer_chunk(struct cairn_placer *p, const struct cairn_
 	return status;
 }
 
-enum cairn_status cairn_placer_file_end(struct cairn_placer *p, const struct cairn_hash *file,
-					const uint8_t sha256[static CAIRN_SHA256_BYTES])
+static enum cairn_status placer_add_file(struct cairn_placer *p, struct cairn_placer_file *file)
 {
 	void *array = p->files;
 	enum cairn_status status = placer_reserve(&array, &p->cap_files, p->n_files, sizeof(p->files[0]));
@@ -211,14 +217,32 @@ enum cairn_status cairn_placer_file_end(struct cairn_placer *p, const struct cai
 	if (status != CAIRN_OK)
 		return status;
 	placer_end_term(p);
-	p->file.hash = *file;
-	memcpy(p->file.sha256, sha256, sizeof(p->file.sha256));
-	p->file.n_terms = p->n_terms - p->file.first_term;
-	p->files[p->n_files++] = p->file;
+	file->n_terms = p->n_terms - file->first_term;
+	p->files[p->n_files++] = *file;
 	return CAIRN_OK;
+}
+
+enum cairn_status cairn_placer_file_end(struct cairn_placer *p, const struct cairn_hash *file,
+					const uint8_t sha256[static CAIRN_SHA256_BYTES])
+{
+	p->file.hash = *file;
+	p->file.has_sha256 = true;
+	memcpy(p->file.sha256, sha256, sizeof(p->file.sha256));
+	return placer_add_file(p, &p->file);
+}
+
+enum cairn_status cairn_placer_part_end(struct cairn_placer *p, const struct cairn_hash *part)
+{
+	enum cairn_status status = CAIRN_OK;
+	if (part)
+		status = placer_add_file(p, &(struct cairn_placer_file){.hash = *part, .first_term = p->part_term});
+	else
+		placer_end_term(p);
+	p->part_term = p->n_terms;
+	return status;
 }
 
 void cairn_placer_file_drop(struct cairn_placer *p)
 {
-	p->n_terms = p->file.first_term;
+	p->n_terms = p->part_term = p->file.first_term;
 }

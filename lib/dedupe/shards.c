@@ -18,7 +18,8 @@ static size_t shards_xorb_bytes(const struct cairn_placer_xorb *xorb)
 static void shards_write_file(struct cairn_shard_writer *w, const struct cairn_placer *p,
 			      const struct cairn_placer_file *file)
 {
-	cairn_shard_write_file(w, &file->hash, CAIRN_SHARD_FILE_WITH_VERIFICATION | CAIRN_SHARD_FILE_WITH_METADATA);
+	uint32_t flags = CAIRN_SHARD_FILE_WITH_VERIFICATION;
+	cairn_shard_write_file(w, &file->hash, file->has_sha256 ? flags | CAIRN_SHARD_FILE_WITH_METADATA : flags);
 	for (size_t i = 0; i < file->n_terms; i++) {
 		const struct cairn_placer_term *term = &p->terms[file->first_term + i];
 		cairn_shard_write_term(w, &(struct cairn_shard_term){.xorb = p->xorbs[term->xorb].hash,
@@ -28,7 +29,8 @@ static void shards_write_file(struct cairn_shard_writer *w, const struct cairn_p
 	}
 	for (size_t i = 0; i < file->n_terms; i++)
 		cairn_shard_write_range_hash(w, &p->terms[file->first_term + i].range);
-	cairn_shard_write_sha256(w, file->sha256);
+	if (file->has_sha256)
+		cairn_shard_write_sha256(w, file->sha256);
 }
 
 static void shards_write_xorb(struct cairn_shard_writer *w, const struct cairn_placer_xorb *xorb, uint32_t every)
@@ -47,7 +49,7 @@ static uint64_t shards_file_chunks(const struct cairn_placer *p, const struct ca
 	return n;
 }
 
-/* The part of the placer's files and xorbs that earlier shards hold. */
+/* The files and xorbs of the placer that earlier shards contain. */
 struct shards {
 	const struct cairn_placer *p;
 	size_t bytes_max; /* limit of one shard */
@@ -85,7 +87,7 @@ static enum cairn_status shards_write_files(struct shards *s, struct cairn_shard
 					  file->n_terms);
 		if (*bytes + file_bytes > s->bytes_max)
 			return CAIRN_OK;
-		/* The server's default limit. The server itself refuses a single file over it. */
+		/* Use the server's default limit. The server itself refuses a single file over it. */
 		if (term_chunks > 0 && term_chunks + file_chunks > CAIRN_VERIFY_TERM_CHUNKS_MAX)
 			return CAIRN_OK;
 		enum cairn_status status = cairn_hash_map_add(&s->files_done, &file->hash, 0, 0);

@@ -5,5 +5,5 @@
 void cairn_blake2b(uint8_t out[static CAIRN_BLAKE2B_BYTES], const void *bytes, size_t len)
 {
 	(void)blake2b(out, bytes, NULL, CAIRN_BLAKE2B_BYTES, len,
-		      0); /* fails for wrong lengths of output or key only */
+		      0); /* fails only for wrong lengths of output or key */
 }

@@ -1,4 +1,4 @@
-/* BLAKE2b of 256 bits, which FOLD's tree over chunks is made of. */
+/* BLAKE2b of 256 bits, for FOLD's tree over chunks. */
 #ifndef CAIRN_HASH_BLAKE2B_H
 #define CAIRN_HASH_BLAKE2B_H
 

@@ -1,5 +1,5 @@
-/* The keyed BLAKE3 kinds. The only includer of blake3.h and its internals: the public interface vectorizes one long
- * input, but not many short ones. */
+/* The keyed BLAKE3 kinds. The only file that includes blake3.h and its internals: the public interface vectorizes one
+ * long input, but not many short ones. */
 #include "hash/hash.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 #include <blake3_impl.h>
 #include <string.h>
 
-/* Keys of the protocol, by what they hash (source: protocol document, reference client). */
+/* Keys of the protocol, named after the input (source: protocol document, reference client). */
 static const uint8_t DATA_KEY[BLAKE3_KEY_LEN] = {102, 151, 245, 119, 91,  149, 80,  222, 49,  53,  203,
 						 172, 165, 151, 24,  28,  157, 228, 33,  16,  155, 235,
 						 43,  88,  180, 208, 176, 75,  147, 173, 242, 41};
@@ -42,9 +42,9 @@ void cairn_hash_node(struct cairn_hash *out, const void *message, size_t len)
 
 enum { BLAKE3_MANY_MAX = CAIRN_HASH_NODES_MAX + MAX_SIMD_DEGREE };
 
-/* Fills the processor's vectors. The library hashes a remainder in powers of two, one after the other: seven messages
- * take 2.4 times as long as eight, three 1.5 times as long as four. So the free places repeat the last message. @param
- * messages  n of them, and room for MAX_SIMD_DEGREE more @param[out] out  likewise */
+/* Hashes messages of equal length, filling the processor's vectors. The library hashes a remainder in powers of two,
+ * one after the other: seven messages take 2.4 times as long as eight, three 1.5 times as long as four. So the free
+ * places repeat the last message. @param messages, out  n, and room for MAX_SIMD_DEGREE more */
 static void blake3_many(const uint8_t **messages, size_t n, size_t n_blocks, const uint8_t key[BLAKE3_KEY_LEN],
 			uint8_t end_flags, uint8_t (*out)[BLAKE3_OUT_LEN])
 {
@@ -58,8 +58,8 @@ static void blake3_many(const uint8_t **messages, size_t n, size_t n_blocks, con
 	blake3_hash_many(messages, n, n_blocks, words, 0, false, KEYED_HASH, CHUNK_START, end_flags, out[0]);
 }
 
-/* Hashes messages of equal numbers of whole blocks side by side, then the last block of each, of 1 to 64 bytes. If all
- * of these are whole, they are included in the first step. */
+/* Hashes messages with equal numbers of whole blocks side by side, then the last block of each, of 1 to 64 bytes. If
+ * all last blocks are whole, the first step includes them. */
 static void blake3_alike(struct cairn_hash *const *out, const uint8_t **messages, const size_t *lens, size_t n,
 			 size_t n_whole, const uint8_t key[BLAKE3_KEY_LEN])
 {
@@ -86,7 +86,7 @@ static void blake3_alike(struct cairn_hash *const *out, const uint8_t **messages
 	}
 }
 
-/* @param ends  of each message, of 1 to BLAKE3_CHUNK_LEN bytes, in units of so many bytes */
+/* Hashes n messages. @param ends  end of each, in units of unit_bytes; a message has 1 to BLAKE3_CHUNK_LEN bytes */
 static void blake3_side_by_side(struct cairn_hash *out, const uint8_t *messages, const size_t *ends, size_t unit_bytes,
 				size_t n, const uint8_t key[BLAKE3_KEY_LEN])
 {

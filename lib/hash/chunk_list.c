@@ -56,7 +56,8 @@ void cairn_chunk_list_root(const struct cairn_chunk_list *list, struct cairn_has
 uint64_t cairn_spans_layout(const struct cairn_span *spans, uint32_t n)
 {
 	enum { AT_ONCE = 256, SPAN_BYTES = 8 };
-	uint8_t message[CAIRN_HASH_BYTES + AT_ONCE * SPAN_BYTES] = {0}; /* the hash of what came before, and more */
+	/* the hash of the spans before, and more spans */
+	uint8_t message[CAIRN_HASH_BYTES + AT_ONCE * SPAN_BYTES] = {0};
 	struct cairn_hash hash = {{0}};
 	for (uint32_t at = 0; at < n; at += AT_ONCE) {
 		uint32_t some = n - at < AT_ONCE ? n - at : AT_ONCE;

@@ -13,27 +13,26 @@ enum {
 /** The extent of a chunk. */
 struct cairn_span {
 	uint32_t unpacked_bytes; /* raw length */
-	uint32_t end;            /* end in the serialized xorb; the chunk starts where the one before ends.
-				  * 0 throughout when the xorb's bytes are kept elsewhere and its layout is unknown */
+	uint32_t end; /* end in the serialized xorb; the chunk starts where the one before ends. Always 0 if the xorb's
+			 bytes are stored elsewhere and its layout is unknown */
 };
 
-/** Grows as chunks are added; owns its arrays. Zeroed is empty. Once complete it is never changed and may be shared. */
+/** A list. Grows as chunks come; owns its arrays. Zeroed is empty. A complete list never changes and may be shared. */
 struct cairn_chunk_list {
 	uint32_t n;
 	uint32_t cap;
-	struct cairn_hash *hashes; /* n of them */
-	struct cairn_span *spans;  /* n of them */
+	struct cairn_hash *hashes; /* n hashes */
+	struct cairn_span *spans;  /* n spans */
 };
 
-/** Append a chunk.
- * @return CAIRN_OK; CAIRN_E_LIMIT past CAIRN_XORB_CHUNKS_MAX; CAIRN_E_NOMEM */
+/** Appends a chunk. @return CAIRN_OK; CAIRN_E_LIMIT past CAIRN_XORB_CHUNKS_MAX; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_chunk_list_add(struct cairn_chunk_list *list, const struct cairn_hash *hash,
 						      struct cairn_span span);
 
-/** Release the arrays and make the list empty. For CLEANUP(). */
+/** Releases the arrays and makes the list empty. For CLEANUP(). */
 void cairn_chunk_list_fini(struct cairn_chunk_list *list);
 
-/** Merkle root over the list: the xorb's hash. */
+/** Computes the merkle root over the list: the xorb's hash. */
 void cairn_chunk_list_root(const struct cairn_chunk_list *list, struct cairn_hash *out);
 
 /** Returns a number, never 0, that identifies a layout of chunks: their lengths and places. It is the same on every
@@ -46,7 +45,7 @@ bool cairn_chunk_list_same_chunks(const struct cairn_chunk_list *a, const struct
 /** Returns whether both have chunks of the same lengths and places, whatever their content. */
 bool cairn_chunk_list_same_places(const struct cairn_chunk_list *a, const struct cairn_chunk_list *b);
 
-/** Raw bytes of chunks [start, end); end <= n. */
+/** Returns the raw length of chunks [start, end); end <= n. */
 uint64_t cairn_chunk_list_bytes(const struct cairn_chunk_list *list, uint32_t start, uint32_t end);
 
 #endif

@@ -8,12 +8,12 @@
 
 enum { CAIRN_COPY_ID_BYTES = 16 };
 
-/** A UUID of version 7, which begins with its time. Zeroed: not named; then the store's order decides which counts. */
+/** A UUID of version 7, which begins with its time. Zeroed: none; then the store's order decides which copy counts. */
 struct cairn_copy_id {
 	uint8_t b[CAIRN_COPY_ID_BYTES];
 };
 
-/** Returns the time of its creation in milliseconds since 1970, by the creating machine's clock. */
+/** Returns the time of the copy in milliseconds since 1970, by the clock of the machine that made it. */
 static inline int64_t cairn_copy_id_unix_ms(const struct cairn_copy_id *copy)
 {
 	int64_t ms = 0;

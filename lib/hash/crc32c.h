@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Adds bytes to a checksum. @param sum  the sum so far, 0 at first; "123456789" gives 0xe3069283 */
+/** Adds bytes to a checksum. @param sum  the sum so far, 0 at first; that of "123456789" is 0xe3069283 */
 uint32_t cairn_crc32c(uint32_t sum, const void *bytes, size_t len);
 
 #endif

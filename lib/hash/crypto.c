@@ -1,4 +1,4 @@
-/* The only includer of OpenSSL beside the token verifier. */
+/* The only file that includes OpenSSL, besides the token verifier. */
 #include "hash/crypto.h"
 
 #include <assert.h>
@@ -53,7 +53,7 @@ struct cairn_sha256 *cairn_sha256_new(void)
 void cairn_sha256_add(struct cairn_sha256 *d, const void *bytes, size_t len)
 {
 	int ok = EVP_DigestUpdate(d->ctx, bytes, len);
-	assert(ok == 1); /* fails only on a finished digest: our own bug */
+	assert(ok == 1); /* fails only on a finished digest: a bug of ours */
 	(void)ok;
 }
 

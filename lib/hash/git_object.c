@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-	GIT_TREE_BYTES_MAX = 64 * 1024 * 1024, /* of a folder's entries */
+	GIT_TREE_BYTES_MAX = 64 * 1024 * 1024, /* most bytes of a folder's entries */
 	GIT_COMMIT_BYTES_MAX = 1024 * 1024,
 	GIT_POINTER_BYTES_MIN = 100, /* no pointer is shorter */
 };
@@ -24,7 +24,7 @@ void cairn_git_oid_text(char out[static CAIRN_GIT_OID_CHARS + 1], const struct c
 	cairn_hex_text(out, oid->b, sizeof(oid->b));
 }
 
-/* @return whether text begins with 2 * n lower-case digits */
+/* Reads digits. @return whether text begins with 2 * n lower-case digits */
 static bool git_hex(const char *text, uint8_t *out, size_t n)
 {
 	static const char DIGITS[] = "0123456789abcdef";
@@ -74,7 +74,7 @@ enum cairn_status cairn_git_blob_read(struct cairn_git_oid *out,
 /* An entry within the bytes: mode, name, zero, id. */
 struct git_entry {
 	const struct cairn_git_tree *tree;
-	size_t start, name, len; /* len: of the name */
+	size_t start, name, len; /* len: length of the name */
 	bool is_folder;
 };
 
@@ -263,6 +263,6 @@ bool cairn_lfs_pointer_parse(const void *bytes, size_t len, uint8_t sha256[stati
 	*size_bytes = 0;
 	for (const char *p = text + size; *p >= '0' && *p <= '9' && *size_bytes < UINT64_MAX / 10 - 1; p++)
 		*size_bytes = *size_bytes * 10 + (uint64_t)(*p - '0');
-	/* Write the pointer again: accept only an identical text. */
+	/* Write the pointer again, and accept only an identical text. */
 	return cairn_lfs_pointer(again, sha256, *size_bytes) == len && memcmp(again, bytes, len) == 0;
 }

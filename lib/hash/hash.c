@@ -48,7 +48,7 @@ static cairn_vec16 hex_nibbles(cairn_vec16 text, cairn_vec16 *wrong)
 	return (digit & is_digit) | ((letter + 10) & is_letter);
 }
 
-/* Reads 16 bytes from 32 digits. Vectorized, because every query, fetch and xorb brings a hash. */
+/* Reads 16 bytes from 32 digits. Vectorized, because every query, fetch and xorb has a hash. */
 static cairn_vec16 hex_parse_16(const char *text, cairn_vec16 *wrong)
 {
 	cairn_vec16 first = hex_nibbles(cairn_vec16_load(text), wrong);

@@ -10,10 +10,10 @@
 
 enum {
 	CAIRN_HASH_BYTES = 32,
-	CAIRN_SHA256_BYTES = 32,        /* kept as plain bytes, never as a struct cairn_hash */
+	CAIRN_SHA256_BYTES = 32,        /* stored as plain bytes, never as a struct cairn_hash */
 	CAIRN_HASH_TEXT_BYTES = 64 + 1, /* 64 digits and a zero */
-	CAIRN_HASH_NODES_MAX = 86,      /* of cairn_hash_nodes() and cairn_hash_ranges() */
-	CAIRN_HASH_RANGE_CHUNKS = 32,   /* at most in a range of cairn_hash_ranges() */
+	CAIRN_HASH_NODES_MAX = 86,      /* most messages of cairn_hash_nodes() and cairn_hash_ranges() */
+	CAIRN_HASH_RANGE_CHUNKS = 32,   /* most chunks in a range of cairn_hash_ranges() */
 };
 
 /** A hash of any kind. Never a char pointer; arrays of it are contiguous 32-byte values. */
@@ -21,57 +21,57 @@ struct cairn_hash {
 	uint8_t b[CAIRN_HASH_BYTES];
 };
 
-/** The text form of the protocol: four little-endian u64, each as 16 lower-case digits. Not plain byte order: the bytes
- * 00 01 02 .. 1f give 07060504030201000f0e0d0c... */
+/** Writes the text form of the protocol: four little-endian u64, each as 16 lower-case digits. Not plain byte order:
+ * the bytes 00 01 02 .. 1f become 07060504030201000f0e0d0c... */
 void cairn_hash_text(char out[static CAIRN_HASH_TEXT_BYTES], const struct cairn_hash *hash);
 
-/** Read the text form. Upper-case digits are accepted (the reference server does).
+/** Parses the text form, also with upper-case digits, as the reference server does.
  * @param text  exactly len characters; need not end in a zero
- * @return CAIRN_OK; CAIRN_E_FORMAT when it is not 64 hexadecimal digits */
+ * @return CAIRN_OK; CAIRN_E_FORMAT not 64 hexadecimal digits */
 CAIRN_MUST_USE enum cairn_status cairn_hash_parse(struct cairn_hash *out, const char *text, size_t len);
 
-/** Plain byte order, as sha256sum and the like print: for digests that are not Xet hashes. out takes 2 n + 1. */
+/** Writes hex digits in plain byte order, as sha256sum does, for digests other than Xet hashes. out: 2 n + 1 bytes. */
 void cairn_hex_text(char *out, const uint8_t *bytes, size_t n);
 
-/** Read 2 n hexadecimal digits in plain byte order. @return CAIRN_OK; CAIRN_E_FORMAT */
+/** Parses 2 n hexadecimal digits in plain byte order. @return CAIRN_OK; CAIRN_E_FORMAT */
 CAIRN_MUST_USE enum cairn_status cairn_hex_parse(uint8_t *out, size_t n, const char *text, size_t len);
 
 bool cairn_hash_equal(const struct cairn_hash *a, const struct cairn_hash *b);
 bool cairn_hash_is_zero(const struct cairn_hash *hash);
 
-/** The last 8 bytes as a little-endian u64, which decides cut points of the merkle tree and dedupe eligibility. */
+/** Returns the last 8 bytes as a little-endian u64, which decides cut points of the merkle tree and dedupe
+ * eligibility. */
 uint64_t cairn_hash_tail(const struct cairn_hash *hash);
 
 /** Returns whether clients may ask for a chunk by its hash alone: cairn_hash_tail() is 0 mod 1024. */
 bool cairn_hash_is_eligible(const struct cairn_hash *chunk);
 
-/** Hash of a chunk's raw bytes. */
+/** Computes the hash of a chunk from its raw bytes. */
 void cairn_hash_chunk(struct cairn_hash *out, const void *bytes, size_t len);
 
-/** Inner node of the merkle tree over its children's message (see merkle.h). */
+/** Computes an inner node of the merkle tree from the message of its children (see merkle.h). */
 void cairn_hash_node(struct cairn_hash *out, const void *message, size_t len);
 
 /** Computes cairn_hash_node() of several messages, at least twice as fast on processors with vectors.
- * @param messages  one after the other, each of 1 to 1024 bytes
- * @param ends      n of them: where each ends
+ * @param messages  n messages of 1 to 1024 bytes, one after the other
+ * @param ends      where each message ends
  * @param n         at most CAIRN_HASH_NODES_MAX */
 void cairn_hash_nodes(struct cairn_hash *out, const char *messages, const size_t *ends, size_t n);
 
-/** File hash from the merkle root over all chunks of the file: zero for the empty file (root zero), else one more hash.
- */
+/** Makes a file's hash from the merkle root of its chunks: zero for the empty file (root zero), else one more hash. */
 void cairn_hash_file(struct cairn_hash *out, const struct cairn_hash *root);
 
-/** Keyed chunk hash of a dedupe answer ("HMAC" in the documents). A zero key means "not keyed": the hash itself. */
+/** Computes the keyed chunk hash of a dedupe answer ("HMAC" in the documents). A zero key: the hash itself. */
 void cairn_hash_keyed(struct cairn_hash *out, const struct cairn_hash *key, const struct cairn_hash *chunk);
 
 /** Authenticates a message of this server to itself: keyed BLAKE3, with a secret key for this purpose alone. For short
  * messages it takes a tenth of the time of OpenSSL's HMAC-SHA-256. */
 void cairn_hash_mac(struct cairn_hash *out, const uint8_t key[static CAIRN_HASH_BYTES], const void *bytes, size_t len);
 
-/** Identity of an uploaded body (shards): plain BLAKE3 of its bytes. */
+/** Computes the identity of an uploaded body (shards): plain BLAKE3 of its bytes. */
 void cairn_hash_body(struct cairn_hash *out, const void *bytes, size_t len);
 
-/** Verification hash of a term, over the raw hashes of its chunks; fed piece by piece. Opaque, no clean-up needed. */
+/** Computes the verification hash of a term over the raw hashes of its chunks, piece by piece. Opaque; no clean-up. */
 struct cairn_range_hasher {
 	_Alignas(8) uint8_t state[1920];
 };
@@ -80,8 +80,8 @@ void cairn_range_hash_add(struct cairn_range_hasher *h, const struct cairn_hash 
 void cairn_range_hash_end(const struct cairn_range_hasher *h, struct cairn_hash *out);
 
 /** Computes the verification hashes of several short terms side by side, as cairn_hash_nodes() does.
- * @param chunks  of all terms, one after the other, each of 1 to CAIRN_HASH_RANGE_CHUNKS
- * @param ends    n of them: where each term ends among the chunks
+ * @param chunks  chunks of n terms, one after the other, 1 to CAIRN_HASH_RANGE_CHUNKS in each
+ * @param ends    where each term ends in the chunks
  * @param n       at most CAIRN_HASH_NODES_MAX */
 void cairn_hash_ranges(struct cairn_hash *out, const struct cairn_hash *chunks, const size_t *ends, size_t n);
 

@@ -1,4 +1,4 @@
-/* Guards a hash: between looking at an object and its row and changing both, nobody else may change them. */
+/* Guards a hash, so that no other thread changes its object or row between reading and changing them. */
 #ifndef CAIRN_HASH_HASH_GUARD_H
 #define CAIRN_HASH_HASH_GUARD_H
 
@@ -6,14 +6,14 @@
 
 #include <pthread.h>
 
-/** A place in the set of guarded hashes; embedded in what holds it. */
+/** An entry in the set of guarded hashes, embedded in the struct of the holder. */
 struct cairn_guard {
 	struct cairn_hash hash;
 	struct cairn_guard *next;
 	bool held;
 };
 
-/** The set of guarded hashes: a list, since few are guarded at once (one an upload, at its end). Any thread. */
+/** The set of guarded hashes: a list, because few are guarded at once (one per upload, at its end). Any thread. */
 struct cairn_guards {
 	pthread_mutex_t lock;
 	pthread_cond_t freed;

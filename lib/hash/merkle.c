@@ -26,7 +26,7 @@ static unsigned merkle_group(const struct cairn_merkle_node *nodes, unsigned n, 
 }
 
 /* Writes one line of a node's message, without printf: formatting is a third of the work of verification.
- * @return the place after it */
+ * @return address after it */
 static char *merkle_line(char *out, const struct cairn_merkle_node *child)
 {
 	cairn_hash_text(out, &child->hash);

@@ -4,9 +4,9 @@
 #include <string.h>
 
 enum {
-	SUBTREE_GAP_MIN = 3, /* between reliable cuts: see struct cairn_subtree_level */
+	SUBTREE_GAP_MIN = 3, /* nodes between reliable cuts: see struct cairn_subtree_level */
 	SUBTREE_GAP_MAX = 7,
-	SUBTREE_RIGHT_NODES = 1024, /* on a level with known groups: more are merged, cuts or not */
+	SUBTREE_RIGHT_NODES = 1024, /* on a level with known groups, more nodes are merged, with cuts or without */
 };
 
 void cairn_subtree_init(struct cairn_subtree *s, bool at_start, bool at_end)
@@ -124,7 +124,7 @@ enum cairn_status cairn_subtree_add(struct cairn_subtree *s, const struct cairn_
 	return s->status;
 }
 
-/* Returns whether a level is a root, which is merged with nothing. */
+/* Returns whether a level is a root, which is not merged further. */
 static bool subtree_is_single(const struct cairn_subtree_level *level)
 {
 	return !level->promoted && level->left.n + level->right.n == 1;

@@ -25,7 +25,7 @@ enum cairn_status cairn_hub_check_asks_access(const struct cairn_hub_asker *aske
 	return cairn_hub_acts_for_account(asker)
 		       ? CAIRN_OK
 		       : cairn_fail(diag, CAIRN_E_DENIED, "access.own", CAIRN_NO_OFFSET,
-				    "only an account asks for access, with a key that writes and is not for one "
+				    "only an account can ask for access, with a key that may write and is not for one "
 				    "repository");
 }
 
@@ -68,7 +68,7 @@ static enum cairn_status access_check_gate(const struct cairn_index_repo *repo, 
 	return repo->gate != CAIRN_INDEX_GATE_NONE ? CAIRN_OK : cairn_index_access_open(diag);
 }
 
-/* @return whether it is an id */
+/* Parses the id of a request. @return false: not an id */
 static bool access_read_id(const char *text, uint8_t out[static CAIRN_INDEX_REQUEST_BYTES])
 {
 	return strlen(text) == CAIRN_HUB_REQUEST_BYTES - 1 &&
@@ -112,7 +112,7 @@ static enum cairn_status access_check_reason(const char *reason, struct cairn_di
 				    "a reason is a text of at most %d characters", CAIRN_INDEX_REASON_CHARS_MAX);
 }
 
-/* Finds out whose request is answered: by user, else by id. */
+/* Finds the account whose request is answered: by user, else by id. */
 static enum cairn_status access_find_request(const struct cairn_hub *hub, const struct cairn_hub_access_answer *answer,
 					     struct cairn_index_set_access *set, struct cairn_diag *diag)
 {

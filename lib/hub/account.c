@@ -52,7 +52,7 @@ enum cairn_status cairn_hub_identify_user(const struct cairn_hub *hub, const cha
 	enum cairn_status status = cairn_index_account(hub->index, name, &out->account);
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
-	/* The operator's own account belongs to nobody, whatever a proxy calls its users. */
+	/* Nobody has the operator's own account, whatever a proxy calls its users. */
 	bool is_nobodys = status == CAIRN_OK && strcasecmp(out->account.name, CAIRN_HUB_OPERATOR_NAME) == 0;
 	if (status != CAIRN_OK || is_nobodys || out->account.kind != CAIRN_INDEX_USER ||
 	    out->account.disabled_unix_s != 0)

@@ -13,34 +13,34 @@
 enum cairn_hub_asker_kind {
 	CAIRN_HUB_NOBODY,
 	CAIRN_HUB_ACCOUNT,
-	CAIRN_HUB_OPERATOR, /* with a key of no account, or where no tokens are needed */
+	CAIRN_HUB_OPERATOR, /* has a key of no account, or no tokens are needed */
 };
 
-/** The asker, as the API key of the request identifies it. Plain value; a zeroed one is nobody. */
+/** The asker, as the API key of the request identifies it. Plain value; zeroed: nobody. */
 struct cairn_hub_asker {
 	enum cairn_hub_asker_kind kind;
-	bool shut_out;                                  /* of CAIRN_HUB_NOBODY: may not even see public repositories */
-	unsigned scopes;                                /* enum cairn_token_scope, implied ones included */
+	bool shut_out;                                  /* nobody, who may not even see public repositories */
+	unsigned scopes;                                /* bits of enum cairn_token_scope, implied ones included */
 	int64_t key;                                    /* number of the key; 0: no key */
 	int64_t key_created_unix_s, key_expires_unix_s; /* expires: 0 never */
 	char key_name[CAIRN_KEY_NAME_MAX + 1];
 	char key_repo[CAIRN_KEY_NAME_MAX + 1]; /* the only repository that the key opens; empty: any */
 	struct cairn_index_account account;
-	int64_t admitted; /* a mirrored repository at whose gate the mirrored hub lets the asker in; 0: none */
+	int64_t admitted; /* number of a mirrored repository that the mirrored hub lets the asker read; 0: none */
 };
 
 /** Sets the asker to the operator, as for all requests to a daemon that needs no tokens. */
 void cairn_hub_set_operator(struct cairn_hub_asker *out);
 
 /** Finds the holder of the key with this digest. @return CAIRN_OK; CAIRN_E_DENIED the key is unknown or revoked, or its
- *  account is disabled (key.unknown); as index and store */
+ * account is disabled (key.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_identify(const struct cairn_hub *hub,
 						    const uint8_t digest[static CAIRN_SHA256_BYTES],
 						    struct cairn_hub_asker *out, struct cairn_diag *diag);
 
-/** Finds the user whom a trusted proxy names. The user may do what the account may, except for what takes an operator.
- *  @return CAIRN_OK; CAIRN_E_DENIED there is no user of this name, or the user is disabled (user.refused); as index and
- *  store */
+/** Finds the user whom a trusted proxy names. The user may do all that the account may, but nothing that takes an
+ * operator.
+ * @return CAIRN_OK; CAIRN_E_DENIED no such user, or a disabled one (user.refused); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_identify_user(const struct cairn_hub *hub, const char *name,
 							 struct cairn_hub_asker *out, struct cairn_diag *diag);
 
@@ -57,9 +57,9 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_add_account(const struct cairn_hub *h
 						       const struct cairn_hub_new_account *account, int64_t *id,
 						       struct cairn_diag *diag);
 
-/** Disables or enables an account: its keys and the tokens got with them are refused while it is disabled. Waits for
- *  the index's writer.
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); as a write */
+/** Disables or enables an account: while it is disabled, its keys and the tokens obtained with them are refused. Waits
+ * for the index's writer.
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); as a write */
 CAIRN_MUST_USE enum cairn_status cairn_hub_disable_account(const struct cairn_hub *hub, const char *name, bool disabled,
 							   bool *changed, struct cairn_diag *diag);
 
@@ -71,25 +71,24 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_set_member(const struct cairn_hub *hu
 						      enum cairn_index_role role, bool *changed,
 						      struct cairn_diag *diag);
 
-/** Returns "read", "write" or "admin"; "none" for a user who is no member. */
+/** Returns "read", "write" or "admin"; "none" for a user who is not a member. */
 const char *cairn_hub_role_name(enum cairn_index_role role);
-/** @return false: no role has this name */
+/** Finds the role with this name. @return false: no role has it */
 bool cairn_hub_role_parse(const char *name, enum cairn_index_role *out);
 
-/** Reports that there is no such account (account.unknown); also for accounts that the asker may not see.
- *  @return CAIRN_E_NOT_FOUND */
+/** Fails: there is no such account (account.unknown), or the asker may not see it.
+ * @return CAIRN_E_NOT_FOUND */
 CAIRN_MUST_USE enum cairn_status cairn_hub_no_account(struct cairn_diag *diag);
 
-/** Finds an account by name, to make a key for it. @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); as index and
- * store */
+/** Finds an account by name, for a key. @return CAIRN_OK; CAIRN_E_NOT_FOUND (account.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_account(const struct cairn_hub *hub, const char *name,
 							struct cairn_index_account *out, struct cairn_diag *diag);
 
 /** Visits all accounts. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_account(
 	const struct cairn_hub *hub, void (*visit)(void *ctx, const struct cairn_index_account *account), void *ctx);
-/** Visits all members of an organisation. @return as above; CAIRN_E_NOT_FOUND no account has this name,
- * or the name is a user's (account.unknown) */
+/** Visits all members of an organisation. @return CAIRN_OK; CAIRN_E_NOT_FOUND no organisation has this name
+ * (account.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_each_member(const struct cairn_hub *hub, const char *organisation,
 						       cairn_index_visit_member *visit, void *ctx,
 						       struct cairn_diag *diag);
@@ -100,7 +99,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_each_organisation(const struct cairn_
 /** Returns the author's name for commits of the asker. */
 const char *cairn_hub_author(const struct cairn_hub_asker *asker);
 
-/** Writes the author's email for git. It is made of the name alone, so it reveals nothing else. */
+/** Writes the author's email for git. It contains only the name, so it reveals nothing else. */
 enum { CAIRN_HUB_EMAIL_BYTES = CAIRN_INDEX_ACCOUNT_NAME_MAX + 32 };
 void cairn_hub_email(char out[static CAIRN_HUB_EMAIL_BYTES], const char *author);
 

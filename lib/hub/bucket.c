@@ -12,7 +12,7 @@ enum { BUCKET_ID_BYTES = 2 * CAIRN_INDEX_REPO_NAME_MAX + 2 }; /* room for namesp
 struct bucket_source {
 	enum cairn_index_repo_kind kind;
 	char id[BUCKET_ID_BYTES];
-	int64_t repo;    /* 0: no such repository that the asker may read */
+	int64_t repo;    /* 0: no such repository, or the asker may not read it */
 	bool is_guarded; /* its files must not get into this bucket */
 };
 
@@ -63,9 +63,8 @@ static enum cairn_status bucket_find_sources(const struct cairn_hub *hub, const 
 		if (source.repo == 0)
 			o->fault = "there is no such file in the source";
 		else if (source.is_guarded)
-			o->fault =
-				"the source is private, or has a gate: only an admin of it copies its files to where "
-				"everybody may have them";
+			o->fault = "the source is private or gated: only an admin of it can copy its files to a place "
+				   "that everybody may read";
 	}
 	return status;
 }
@@ -112,7 +111,7 @@ struct bucket_list {
 	char from[CAIRN_INDEX_PATH_MAX + 1];
 };
 
-/* @return the slash that ends the folder in a path; NULL: the path is listed as a file */
+/* Finds the slash that ends the folder in a path. @return NULL: the path is listed as a file */
 static const char *bucket_folder_end(const struct bucket_list *list, const char *path)
 {
 	const char *rest = path + list->prefix_len;
@@ -137,7 +136,7 @@ static bool bucket_take(void *ctx, const struct cairn_index_object *object)
 	(void)snprintf(list->from, sizeof(list->from), "%.*s", len, object->path);
 	list->visit(list->ctx,
 		    &(struct cairn_hub_entry){.path = list->from, .uploaded_unix_ms = object->uploaded_unix_ms});
-	/* All paths in the folder sort before this one. */
+	/* All paths in the folder sort before this text. */
 	list->from[len] = '/' + 1;
 	list->from[len + 1] = '\0';
 	list->again = true;

@@ -79,7 +79,7 @@ static bool card_is_license(struct line l)
 	return false;
 }
 
-/* A list such as "[mit, apache-2.0]". */
+/* Is the text a list such as "[mit, apache-2.0]"? */
 static bool card_are_licenses(struct line l)
 {
 	const char *end = l.at + l.len - 1;
@@ -93,7 +93,7 @@ static bool card_are_licenses(struct line l)
 	return true;
 }
 
-/* Takes "- x", an item of a list below a key. @return false: not an item, so the list has ended */
+/* Reads "- x", an item of a list below a key. @return false: not an item, so the list has ended */
 static bool card_item(struct line l, struct line *item)
 {
 	card_trim(&l);
@@ -116,7 +116,7 @@ static bool card_license_is_good(const struct line *value, const char *rest)
 	return true;
 }
 
-/* Is it a list, on the line or below it? No value at all also counts as a list. */
+/* Is there a list, on the line or below it? No value at all also counts as a list. */
 static bool card_is_list(const struct line *value, const char *rest)
 {
 	struct line next, item;
@@ -131,7 +131,7 @@ void cairn_hub_card_judge(struct cairn_hub_card *out, const char *text)
 	struct line l, value;
 	bool any = false;
 	*out = (struct cairn_hub_card){0};
-	text += strspn(text, " \t\r\n"); /* the public hub, too, reads metadata behind blank lines */
+	text += strspn(text, " \t\r\n"); /* like the public hub, read metadata after blank lines, too */
 	if (!card_line(&text, &l) || !card_is(&l, "---")) {
 		out->warning = NONE;
 		return;

@@ -4,12 +4,12 @@
 
 /** The faults of a README.md. Static texts, for people. */
 struct cairn_hub_card {
-	const char *error;   /* NULL: nothing */
-	const char *warning; /* NULL: nothing */
+	const char *error;   /* NULL: none */
+	const char *warning; /* NULL: none */
 };
 
 /** Checks the lines between "---" and "---" that a README.md may begin with: "license" must name one or more known
- * licenses, and "model-index" must be a list. All other lines are left to the author. */
+ * licenses, and "model-index" must be a list. Other lines are not checked. */
 void cairn_hub_card_judge(struct cairn_hub_card *out, const char *text);
 
 #endif

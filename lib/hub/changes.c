@@ -10,13 +10,13 @@ struct changes_row {
 	char *name; /* owned */
 };
 
-/* The entries that one commit has in a folder, read a page at a time. */
+/* The entries of a folder at one commit, read a page at a time. */
 struct changes_side {
 	const struct cairn_index_commit *commit;
 	const char *folder;
 	struct changes_row rows[CHANGES_PAGE];
 	uint32_t n, at;
-	bool more, is_short; /* there is a next page; memory ran out */
+	bool more, is_short; /* more: there is a next page; is_short: memory ran out */
 };
 
 struct changes_run {
@@ -25,7 +25,7 @@ struct changes_run {
 	struct changes_folder {
 		char *path;               /* owned */
 		bool is_before, is_after; /* the commit before (after) has the folder */
-	} * folders;                      /* owned; a stack of folders yet to be compared */
+	} * folders;                      /* owned; a stack of folders to compare */
 	uint32_t n, room, read, max;
 	struct changes_side before, after;
 };
@@ -154,7 +154,7 @@ static enum cairn_status changes_add_file(struct changes_run *run, const char *f
 	return CAIRN_OK;
 }
 
-/* Compares the entries of one name. NULL: that commit has none. */
+/* Compares the entries with one name. NULL: that commit has none. */
 static enum cairn_status changes_compare(struct changes_run *run, const char *folder, const struct changes_row *before,
 					 const struct changes_row *after)
 {

@@ -5,8 +5,8 @@
 #include "hub/tree.h"
 
 enum {
-	CAIRN_HUB_CHANGES_MAX = 1000,         /* changed files that people are shown */
-	CAIRN_HUB_CHANGES_READ_MAX = 1 << 18, /* entries that are read of both commits together */
+	CAIRN_HUB_CHANGES_MAX = 1000,         /* changed files shown to people */
+	CAIRN_HUB_CHANGES_READ_MAX = 1 << 18, /* entries read of both commits together */
 };
 
 enum cairn_hub_change_kind {
@@ -22,7 +22,7 @@ struct cairn_hub_change {
 	struct cairn_index_entry before, after; /* folder and name NULL; ADDED has no before, REMOVED no after */
 };
 
-/** Zeroed is empty. */
+/** The differences. Zeroed is empty. */
 struct cairn_hub_changes {
 	uint32_t n, room;
 	struct cairn_hub_change *all; /* owned; in the order of the paths' bytes */
@@ -41,7 +41,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_compare(const struct cairn_hub *hub, 
 						   const struct cairn_index_commit *after, uint32_t max,
 						   struct cairn_hub_changes *out);
 
-/** Finds the parent of a commit. @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit is the first (its parent is 0), or the
+/** Finds the parent of a commit. @return CAIRN_OK; CAIRN_E_NOT_FOUND the commit is the first (parent is 0), or the
  * parent is gone; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_find_parent(const struct cairn_hub *hub,
 						       const struct cairn_index_commit *commit,

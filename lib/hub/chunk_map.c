@@ -13,7 +13,7 @@ enum {
 /* A piece of the file: consecutive chunks of one xorb. */
 struct map_piece {
 	int64_t xorb_id;
-	uint32_t start, end, first; /* first: the index in the file of its first chunk */
+	uint32_t start, end, first; /* first: index of its first chunk in the file */
 };
 
 struct map_run {
@@ -81,7 +81,7 @@ static void map_sum(struct cairn_chunk_map *map, const struct cairn_index_file *
 	}
 }
 
-/* @return the index of the xorb's first piece */
+/* Finds the index of the xorb's first piece. */
 static uint32_t map_find(const struct map_run *run, int64_t xorb_id)
 {
 	uint32_t low = 0, high = run->n_pieces;

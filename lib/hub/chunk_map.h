@@ -1,16 +1,17 @@
-/* Finds for each chunk of a file whether another file has it, too, in any repository that the asker may read. */
+/* Finds for each chunk of a file whether another file has it, in any repository that the asker may read. */
 #ifndef CAIRN_HUB_CHUNK_MAP_H
 #define CAIRN_HUB_CHUNK_MAP_H
 
 #include "hub/repo.h"
 
 enum {
-	CAIRN_MAP_CHUNKS_MAX = 1 << 18, /* a file of more chunks gets no map */
+	CAIRN_MAP_CHUNKS_MAX = 1 << 18, /* chunks of a file; a longer one gets no map */
 	CAIRN_MAP_FILES_MAX = 1000,     /* files that the file is compared with */
-	CAIRN_MAP_OTHERS_MAX = 5, /* other repositories that each get a mark; further ones share CAIRN_MAP_FURTHER */
+	/* other repositories with a mark of their own; further ones share CAIRN_MAP_FURTHER */
+	CAIRN_MAP_OTHERS_MAX = 5,
 };
 
-/** The first place in which a chunk was found. The own repository is searched first, then the others in their order. */
+/** The first place in which a chunk was found. The file's own repository is searched first, then others in order. */
 enum cairn_map_mark {
 	CAIRN_MAP_ALONE,                                             /* in none of the compared files */
 	CAIRN_MAP_SAME,                                              /* in another file of the same repository */
@@ -19,19 +20,19 @@ enum cairn_map_mark {
 	CAIRN_MAP_MARKS,
 };
 
-/** Zeroed is empty. */
+/** A map. Zeroed is empty. */
 struct cairn_chunk_map {
 	uint32_t n_chunks;               /* 0: there is no map */
 	uint8_t *marks;                  /* owned; enum cairn_map_mark of each chunk, in the order of the file */
-	uint64_t bytes[CAIRN_MAP_MARKS]; /* of each mark; roughly: chunks of a term count as equally long */
+	uint64_t bytes[CAIRN_MAP_MARKS]; /* bytes of each mark; roughly: chunks of a term count as equally long */
 	uint32_t n_files;                /* files that were compared */
-	bool more;                       /* further files may exist that were not compared */
+	bool more;                       /* there may be files that were not compared */
 	uint32_t n_others;
 	struct cairn_index_repo others[CAIRN_MAP_OTHERS_MAX];
 };
 
 /** Compares a file with the other files of its repository, then with those of other repositories that the asker may
- * read, last changed first, at most CAIRN_MAP_FILES_MAX files. No others are read, so neither the map nor its timing
+ * read, last changed first, at most CAIRN_MAP_FILES_MAX files. Reads no other files, so neither the map nor its timing
  * reveals them. A chunk that several files have gets the mark of the first. For workers.
  * @param repo  a repository whose files the asker may read
  * @param[out] out  empty unless CAIRN_OK

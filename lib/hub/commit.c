@@ -90,7 +90,7 @@ static enum cairn_status commit_header(struct commit_line *line)
 	return kept ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-/* Clients may end the path of a folder with a slash, or not. */
+/* Reads a path. Clients may end the path of a folder with a slash, or not. */
 static enum cairn_status commit_path(struct commit_line *line, struct cairn_index_operation *o)
 {
 	const char *path = commit_text(line, "path");
@@ -105,7 +105,7 @@ static enum cairn_status commit_path(struct commit_line *line, struct cairn_inde
 	if (deletes && len > 0 && copy[len - 1] == '/')
 		copy[len - 1] = '\0';
 	o->path = copy;
-	/* A path that exists may be deleted, whatever its name. */
+	/* a path that exists may be deleted, whatever its name */
 	const char *fault = deletes ? cairn_hub_path_fault(copy) : cairn_hub_file_fault(copy);
 	if (!fault)
 		return CAIRN_OK;
@@ -259,7 +259,7 @@ enum cairn_status cairn_hub_commit_read(struct cairn_hub_commit *out, const char
 
 /* --- committing --------------------------------------------------------------------------------------------------- */
 
-/* A given id decides which files somebody gets who pinned that revision. Users must not decide that. */
+/* Refuses an id chosen by a user: an id decides which files people get who pinned that revision. */
 enum cairn_status cairn_hub_may_name(const struct cairn_hub_asker *asker, const struct cairn_hub_commit *commit,
 				     struct cairn_diag *diag)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const char DELIMITED_MARK[] = "\xef\xbb\xbf"; /* of UTF-8 */
+static const char DELIMITED_MARK[] = "\xef\xbb\xbf"; /* the byte order mark in UTF-8 */
 
 static bool delimited_is_end(char c)
 {

@@ -6,19 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The reason why a field ended. */
+/** The end of a field. */
 enum cairn_delimited_end {
 	CAIRN_DELIMITED_FIELD, /* a separator: another field of the row follows */
-	CAIRN_DELIMITED_ROW,   /* the end of its row */
+	CAIRN_DELIMITED_ROW,   /* the end of the row */
 	CAIRN_DELIMITED_CUT,   /* the end of the bytes, but not of the file: the field may be incomplete */
 	CAIRN_DELIMITED_NONE,  /* no field was left: all rows were read */
 };
 
-/** A place in a file. */
+/** A position in a file. */
 struct cairn_delimited {
 	const char *at, *end; /* borrowed */
 	char separator;
-	bool is_cut; /* the file goes on behind the end */
+	bool is_cut; /* the file continues after the end */
 	bool in_row; /* a field follows, perhaps an empty one */
 };
 
@@ -27,11 +27,11 @@ struct cairn_delimited {
  *  @param is_cut     the file has more bytes */
 void cairn_delimited_begin(struct cairn_delimited *d, const char *bytes, size_t len, char separator, bool is_cut);
 
-/** Reads the next field. A field in double quotes may contain separators, line ends and doubled quotes. Text behind the
- * closing quote is taken as it is, and so are quotes in a field that does not begin with one. Rows end with LF, CR or
- * both.
- * @param[out] out  the text, without a zero at its end, cut to the room
- * @param[out] len  the full length of the text, which may be more than room */
+/** Reads the next field. A field in double quotes may contain separators, line ends and doubled quotes. Text after the
+ * closing quote is returned as it is, and so are quotes in a field that does not begin with one. Rows end with LF, CR
+ * or both.
+ * @param[out] out  the text, without a zero at its end, cut to room bytes
+ * @param[out] len  full length of the text, which may exceed room */
 enum cairn_delimited_end cairn_delimited_next(struct cairn_delimited *d, char *out, size_t room, size_t *len);
 
 #endif

@@ -8,15 +8,16 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Consonants alone: no code is a word, and none of its letters is taken for another or for a digit. */
+/* Only consonants: no code is a word, and no letter looks like another or like a digit. */
 static const char DEVICE_LETTERS[] = "BCDFGHJKLMNPQRSTVWXZ";
 enum {
 	DEVICE_N_LETTERS = sizeof(DEVICE_LETTERS) - 1,
-	DEVICE_RANDOM_MAX = 256 / DEVICE_N_LETTERS * DEVICE_N_LETTERS, /* random bytes from here on would prefer some */
+	/* random bytes from here on would prefer some letters */
+	DEVICE_RANDOM_MAX = 256 / DEVICE_N_LETTERS * DEVICE_N_LETTERS,
 	DEVICE_POOL_BYTES = 64,
 	DEVICE_HALF = (CAIRN_HUB_USER_CODE_CHARS - 1) / 2,
 	DEVICE_DAY_S = 86400,
-	/* what is digested: a client's id, a blank, a code */
+	/* bytes of the digest's input: a client's id, a blank, a code */
 	DEVICE_BOUND_BYTES = CAIRN_HUB_CLIENT_ID_MAX + 1 + CAIRN_HUB_DEVICE_CODE_CHARS + 1,
 };
 
@@ -37,7 +38,7 @@ bool cairn_hub_user_code(const char *typed, char out[static CAIRN_HUB_USER_CODE_
 	return n == CAIRN_HUB_USER_CODE_CHARS;
 }
 
-/* Draws letters. Bytes that would make some of them likelier are skipped. */
+/* Writes random letters. Skips bytes that would make some letters likelier. */
 static enum cairn_status device_draw_user_code(char out[static CAIRN_HUB_USER_CODE_CHARS + 1])
 {
 	uint8_t pool[DEVICE_POOL_BYTES];
@@ -68,7 +69,7 @@ static enum cairn_status device_draw_codes(struct cairn_hub_device_codes *out)
 	return device_draw_user_code(out->user);
 }
 
-/* Binds a device code to its client: the digest is of both. */
+/* Computes the digest of a device code and its client, so that the code is valid only with this client. */
 static enum cairn_status device_digest(const struct cairn_hub *hub, const char *client_id, const char *device_code,
 				       uint8_t out[static CAIRN_SHA256_BYTES], struct cairn_diag *diag)
 {
@@ -88,7 +89,7 @@ static enum cairn_status device_digest(const struct cairn_hub *hub, const char *
 	return CAIRN_OK;
 }
 
-/* Refuses before the transaction where too many wait already: strangers must not keep the index's writer busy. */
+/* Refuses before the transaction if too many programs wait already: strangers must not keep the index's writer busy. */
 static enum cairn_status device_check_room(const struct cairn_hub *hub, const struct cairn_index_add_device *add,
 					   struct cairn_diag *diag)
 {
@@ -137,7 +138,7 @@ enum cairn_status cairn_hub_device(const struct cairn_hub *hub, const char *clie
 		return status;
 	status = cairn_index_device(hub->index, digest, cairn_clock_unix_s(), out);
 	return status == CAIRN_E_NOT_FOUND ? cairn_fail(diag, status, "device.ended", CAIRN_NO_OFFSET,
-							"this device code was used, or its time has ended: begin again")
+							"this device code was used or has expired: begin again")
 					   : status;
 }
 
@@ -162,7 +163,7 @@ enum cairn_status cairn_hub_take_device(const struct cairn_hub *hub, const char 
 static enum cairn_status device_unknown(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "device.unknown", CAIRN_NO_OFFSET,
-			  "no program waits with this code: it was answered, or its time has ended, or the code is "
+			  "no program waits with this code: it was answered already, has expired, or is "
 			  "mistyped");
 }
 
@@ -190,7 +191,7 @@ static bool device_is_text(const char *name)
 	return true;
 }
 
-/* The key ends with the one of the session at the latest, as keys that are made on the page of keys do. */
+/* Returns when the key expires: with the session's key at the latest, like keys made on the page of keys. */
 static int64_t device_end_of(const struct cairn_hub_asker *asker, unsigned days, int64_t now_unix_s)
 {
 	int64_t wanted = days ? now_unix_s + (int64_t)days * DEVICE_DAY_S : INT64_MAX;

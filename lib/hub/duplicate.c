@@ -9,7 +9,7 @@
 /* The files of the source as operations, with the memory that these borrow. */
 struct duplicate {
 	struct cairn_index_operation *operations; /* owned, with the path and bytes of each */
-	int64_t *contents;                        /* owned; the number of an inline file's content, else 0 */
+	int64_t *contents;                        /* owned: ids of the contents of inline files, else 0 */
 	uint32_t n, cap;
 	uint64_t text_bytes;
 	enum cairn_status status;
@@ -39,7 +39,7 @@ static bool duplicate_room(struct duplicate *d)
 	return d->n < d->cap;
 }
 
-/* Only notes the entries. Inline files are read afterwards. */
+/* Collects the entries. Inline files are read afterwards. */
 static bool duplicate_take(void *ctx, const struct cairn_index_entry *entry)
 {
 	struct duplicate *d = ctx;
@@ -105,14 +105,15 @@ static enum cairn_status duplicate_read(const struct cairn_hub *hub, const struc
 	if (d->status == CAIRN_E_CONFLICT)
 		return cairn_fail(diag, d->status, "commit.bytes", CAIRN_NO_OFFSET,
 				  "the bytes of \"%.150s\" were deleted, or do not have its SHA-256: upload the file "
-				  "again, or delete it, and copy then",
+				  "again or delete it, then copy",
 				  d->lost);
 	if (status == CAIRN_OK)
 		status = d->status;
 	return status == CAIRN_OK ? duplicate_read_text(hub, d, diag) : status;
 }
 
-/* Finds the account whose admins decide whether a copy is public. With two such accounts, only the operator decides.
+/* Finds the account whose admins decide whether a copy is public. If there are two such accounts, only the operator
+ * decides.
  * @return as the guard of struct cairn_index_repo; 0: everybody may have the files */
 static int64_t duplicate_guard(const struct cairn_index_repo *source)
 {
@@ -134,10 +135,10 @@ static enum cairn_status duplicate_privacy(const struct cairn_hub *hub, const st
 	enum cairn_status status = cairn_hub_access_in(hub, asker, guard, &access);
 	if (status != CAIRN_OK || access >= CAIRN_HUB_ADMIN)
 		return status;
-	return cairn_fail(
-		diag, CAIRN_E_DENIED, "repo.guarded", CAIRN_NO_OFFSET,
-		"\"%s/%s\" is private, or has a gate: a copy of it is private, unless an admin of it makes it",
-		source->account_name, source->name);
+	return cairn_fail(diag, CAIRN_E_DENIED, "repo.guarded", CAIRN_NO_OFFSET,
+			  "\"%s/%s\" is private or gated: make the copy private, or let an admin of the source "
+			  "make it",
+			  source->account_name, source->name);
 }
 
 enum cairn_status cairn_hub_duplicate(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
@@ -171,13 +172,13 @@ enum cairn_status cairn_hub_guard_copy(const struct cairn_hub *hub, const struct
 	enum cairn_status status = cairn_hub_access_in(hub, asker, request.guard, &access);
 	if (status != CAIRN_OK || access >= CAIRN_HUB_ADMIN)
 		return status;
-	/* Through a gate, the target's admins would let in whom they like. */
+	/* Refuse a target with a gate: its admins could admit anybody. */
 	if (!target->is_private)
 		return cairn_fail(diag, CAIRN_E_DENIED, "repo.guarded", CAIRN_NO_OFFSET,
-				  "\"%s/%s\" is private, or has a gate: only an admin of it copies its files to where "
-				  "others may have them",
+				  "\"%s/%s\" is private or gated: only an admin of it can copy its files to a place "
+				  "that others may read",
 				  source->account_name, source->name);
-	/* Only the guard's admins can open the target, so it needs no guard. */
+	/* only admins of the guard can publish the target, so it needs no guard */
 	if (target->account == request.guard && target->guard == 0)
 		return CAIRN_OK;
 	if (target->guard == request.guard || target->guard == CAIRN_INDEX_NO_ACCOUNT)

@@ -22,8 +22,8 @@ static void feed_take(void *ctx, const struct cairn_index_feed_batch *batch)
 	reading->visit(reading->ctx, batch);
 }
 
-/* Is everything kept that changed in the bucket since then? Asked after the batches were read, since old ones may have
- * gone meanwhile. A cursor beyond the newest is of another index, as before a backup was restored. */
+/* Are all changes of the bucket since that time kept? Called after the batches were read, because old ones may have
+ * been dropped meanwhile. A cursor after the newest is of another index, such as before a restore. */
 static bool feed_has_all(const struct cairn_index_feed_state *state, const struct cairn_hub_feed_from *from)
 {
 	if (from->has_cursor && from->at_unix_ms > state->last_unix_ms)

@@ -8,12 +8,12 @@
 struct find_walk {
 	const struct cairn_hub_find_path *find;
 	const struct cairn_index_repo *repo;
-	uint32_t found_left, seen_left; /* how many paths may still be found, and looked at */
+	uint32_t found_left, seen_left; /* how many more paths may be found, and read */
 	bool is_over;                   /* the walk ended after last, and there are more paths */
 	char last[CAIRN_INDEX_PATH_MAX + 1];
 };
 
-/* @return false: the walk ended before this path */
+/* Compares a path with the text. @return false: the walk ended before this path */
 static bool find_match(struct find_walk *w, const char *path, bool is_file, uint64_t size_bytes)
 {
 	w->is_over = w->found_left == 0 || w->seen_left == 0;
@@ -69,7 +69,7 @@ enum cairn_status cairn_hub_find_in_bucket(const struct cairn_hub *hub, const st
 					   const char *after, char next[static CAIRN_INDEX_PATH_MAX + 1])
 {
 	struct find_walk w = find_walk_of(find, repo);
-	char from[CAIRN_INDEX_PATH_MAX + 2]; /* the first path to list: the least one after the last page */
+	char from[CAIRN_INDEX_PATH_MAX + 2]; /* the first path to list: the least path after the last page */
 	(void)snprintf(from, sizeof(from), after[0] ? "%s\x01" : "%s", after);
 	enum cairn_status status = cairn_index_each_object(hub->index, repo->id, prefix, from, find_take_object, &w);
 	find_leave(&w, next);

@@ -6,17 +6,17 @@
 #include <string.h>
 
 enum {
-	FOLDERS_NOBODY = UINT32_MAX, /* no file has the chunk, or it is already counted */
+	FOLDERS_NOBODY = UINT32_MAX, /* no file has the chunk, or it was counted already */
 	FOLDERS_PARTS_MAX = 1 << 11, /* stretches counted chunk by chunk, which reads the chunk list of their xorbs */
-	FOLDERS_STEPS_MAX = 1 << 24, /* chunks of all stretches */
+	FOLDERS_STEPS_MAX = 1 << 24, /* chunks of all these stretches */
 };
 
 struct folders_run {
 	const struct cairn_hub *hub;
 	struct cairn_folders *out;
 	struct cairn_stretches stretches;
-	struct cairn_hash *hashes; /* owned, as the next; one for each file */
-	uint32_t *holders;         /* for each chunk of a xorb, the smallest folder with all files that have it */
+	struct cairn_hash *hashes; /* owned, like the next array; one for each file */
+	uint32_t *holders;         /* for each chunk of a xorb: the smallest folder with all files that have it */
 	uint32_t n_files, folder, parts_left;
 	uint64_t steps_left;
 	enum cairn_status status; /* set during a visit */
@@ -37,7 +37,7 @@ static void folders_run_fini(struct folders_run *run)
 	free(run->holders);
 }
 
-/* Entries come folder by folder, so this is mostly the folder of the entry before. */
+/* Finds the folder of a path. Entries come folder by folder, so this is mostly the folder of the entry before. */
 static uint32_t folders_find(struct folders_run *run, const char *path)
 {
 	const struct cairn_folders *out = run->out;
@@ -81,7 +81,8 @@ static enum cairn_status folders_list(struct folders_run *run, const struct cair
 {
 	struct cairn_diag unsaid = {0};
 	enum cairn_status status = cairn_hub_list_all(run->hub, commit, folders_take, run, &unsaid);
-	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND ? run->status : status; /* it may have no files */
+	/* the commit may have no files */
+	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND ? run->status : status;
 }
 
 /* Finds the smallest folder that contains both. */
@@ -146,7 +147,7 @@ static enum cairn_status folders_count(struct folders_run *run, const struct cai
 	run->parts_left--;
 	enum cairn_status status =
 		cairn_index_spans(run->stretches.index, &stretch->xorb, 1, FIRST, folders_take_spans, &part);
-	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* its last file was deleted meanwhile */
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status; /* the file was deleted meanwhile */
 }
 
 static enum cairn_status folders_take_xorb(void *ctx, const struct cairn_stretch *of_xorb, uint32_t n)

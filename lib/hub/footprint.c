@@ -17,7 +17,7 @@ struct foot_run {
 	const struct cairn_hub *hub;
 	const struct cairn_index_repo *repo;
 	struct cairn_footprint *out;
-	struct foot_file *files; /* owned, as the next; sorted by hash */
+	struct foot_file *files; /* owned, like the next array; sorted by hash */
 	struct cairn_git_oid *refs;
 	uint32_t n_files, n_refs, n_entries;
 };
@@ -102,7 +102,7 @@ static enum cairn_status foot_list_refs(struct foot_run *run)
 	return status;
 }
 
-/* Counts the named files first, so that only the remaining bytes of the others count. */
+/* Counts the named files first, so that only the remaining bytes of other files count. */
 static enum cairn_status foot_count(struct foot_run *run, struct cairn_places *places)
 {
 	struct cairn_footprint *out = run->out;

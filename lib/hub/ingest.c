@@ -7,6 +7,7 @@
 #include "cas/serve/query_chunk.h"
 #include "dedupe/cutter.h"
 #include "dedupe/shards.h"
+#include "hash/merkle.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,9 +19,9 @@ enum {
 	INGEST_ELIGIBLE_EVERY = 16,     /* about 1 MiB: how much of a known xorb is stored again before it is found */
 	INGEST_LEARN_MAX = 64 * 1024,   /* chunks learned by one lookup */
 	INGEST_TERMS_MAX = 500 * 1000,  /* terms of a file: 26 MiB, and 48 MiB of a shard */
-	INGEST_FIXED_BYTES = 2 * 1024 * 1024, /* the cutter and the xorb's writer */
-	INGEST_FEW_BYTES = 128 * 1024,        /* the first chunks remembered, and a shard of few terms */
-	INGEST_OF_PLACE = 512,                /* a chunk is 64 KiB on average, and is remembered in up to 128 bytes */
+	INGEST_FIXED_BYTES = 2 * 1024 * 1024, /* memory of the cutter and the xorb's writer */
+	INGEST_FEW_BYTES = 128 * 1024,        /* memory of the first chunks remembered, and a shard of few terms */
+	INGEST_OF_PLACE = 512,                /* a chunk has 64 KiB on average, and is remembered in up to 128 bytes */
 };
 
 struct cairn_hub_ingest {
@@ -29,11 +30,14 @@ struct cairn_hub_ingest {
 	struct cairn_cas_who who; /* borrows scope and owner */
 	struct cairn_hub_ingest_file file;
 	struct cairn_cutter *cutter;
-	size_t waiting; /* bytes put but not yet processed */
-	uint64_t bytes; /* put so far */
+	size_t waiting;      /* bytes put but not yet processed */
+	uint64_t bytes;      /* bytes put so far */
+	uint64_t cut;        /* bytes of the chunks so far */
+	uint64_t part_first; /* start of the current part; UINT64_MAX: the file has no parts */
+	struct cairn_merkle part;
 	struct cairn_placer placer;
 	struct cairn_xorb_making *xorb; /* being filled; NULL: no xorb */
-	struct cairn_use use;           /* memory */
+	struct cairn_use use;           /* of memory */
 	struct cairn_use disk;          /* of the xorb being filled, then of the shard */
 	uint64_t used_bytes;
 };
@@ -46,19 +50,19 @@ struct ingest_learning {
 	enum cairn_status status;
 };
 
-static bool ingest_knows(const struct cairn_placer *p, const struct cairn_hash *xorb,
-			 const struct cairn_chunk_list *list)
+static bool ingest_has_xorb(const struct cairn_placer *p, const struct cairn_hash *xorb,
+			    const struct cairn_chunk_list *list)
 {
 	const struct cairn_hash_map_entry *at = cairn_placer_find(p, &list->hashes[0]);
 	return at && cairn_hash_equal(&p->xorbs[at->xorb].hash, xorb);
 }
 
-/* The first xorb has the chunk that was asked for. The chunks of the others are likely to follow. */
+/* Learns chunks of the answer. The first xorb has the queried chunk; chunks of the others are likely to follow. */
 static bool ingest_learn(void *ctx, const struct cairn_hash *xorb, const struct cairn_chunk_list *list)
 {
 	struct ingest_learning *l = ctx;
 	uint32_t ordinal = 0;
-	if (l->n > 0 && ingest_knows(l->placer, xorb, list))
+	if (l->n > 0 && ingest_has_xorb(l->placer, xorb, list))
 		return true;
 	l->status = cairn_placer_learn_xorb(l->placer, xorb, &ordinal);
 	for (uint32_t i = 0; l->status == CAIRN_OK && i < list->n; i++)
@@ -117,8 +121,8 @@ static uint64_t ingest_lesser(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Reserves what the object is going to need at most at one time. A sender's share may be smaller than a xorb: then the
- * rest is counted as it comes, since the content may be known, or shrink. */
+/* Reserves the most that the file will need at one time. A sender's share may be smaller than a xorb: then the rest is
+ * counted as it comes, because the content may be known, or shrink. */
 static enum cairn_status ingest_reserve(struct cairn_hub_ingest *in, struct cairn_diag *diag)
 {
 	const struct cairn_hash *sender = &in->who.sender;
@@ -150,8 +154,14 @@ enum cairn_status cairn_hub_ingest_begin(const struct cairn_hub *hub, const stru
 	in->file = *file;
 	(void)snprintf(in->scope, sizeof(in->scope), "%s", who->scope);
 	(void)snprintf(in->owner, sizeof(in->owner), "%s", who->owner);
-	in->who = (struct cairn_cas_who){
-		.scope = in->scope, .owner = in->owner, .sender = who->sender, .room = &in->disk};
+	in->who = (struct cairn_cas_who){.scope = in->scope,
+					 .owner = in->owner,
+					 .sender = who->sender,
+					 .is_daemon = true,
+					 .finds_withdrawn = who->finds_withdrawn,
+					 .stays_withdrawn = who->stays_withdrawn,
+					 .room = &in->disk};
+	in->part_first = UINT64_MAX;
 	cairn_placer_init(&in->placer, &ops, in);
 	cairn_placer_file_begin(&in->placer);
 	in->cutter = cairn_cutter_new();
@@ -180,7 +190,7 @@ void cairn_hub_ingest_free(struct cairn_hub_ingest *in)
 
 /* --- shards ------------------------------------------------------------------------------------------------------- */
 
-/* Registers a shard like any client's. It is also verified like one. */
+/* Registers and verifies a shard, like a client's. */
 static enum cairn_status ingest_shard(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {
 	struct cairn_hub_ingest *in = ctx;
@@ -224,10 +234,18 @@ static enum cairn_status ingest_chunk(void *ctx, const struct cairn_hash *hash, 
 				      struct cairn_diag *diag)
 {
 	struct cairn_hub_ingest *in = ctx;
-	return cairn_placer_chunk(&in->placer, hash, raw, len, diag);
+	enum cairn_status status = cairn_placer_chunk(&in->placer, hash, raw, len, diag);
+	if (in->cut >= in->part_first)
+		cairn_merkle_add(&in->part, hash, len);
+	else if (in->cut + len > in->part_first)
+		in->part_first = UINT64_MAX; /* no chunk begins there */
+	in->cut += len;
+	if (status == CAIRN_OK && in->cut == in->part_first)
+		status = cairn_placer_part_end(&in->placer, NULL);
+	return status;
 }
 
-/* Now and then registers what is stored in a shard, and forgets it. So memory does not grow with the file. */
+/* Registers the stored chunks in a shard now and then, and drops them, so that memory does not grow with the file. */
 static enum cairn_status ingest_forget(struct cairn_hub_ingest *in, struct cairn_diag *diag)
 {
 	if (in->placer.places.n < INGEST_PLACES_MAX)
@@ -273,6 +291,39 @@ enum cairn_status cairn_hub_ingest_work(struct cairn_hub_ingest *in, struct cair
 	return status == CAIRN_OK ? ingest_count(in, diag) : status;
 }
 
+/* --- parts -------------------------------------------------------------------------------------------------------- */
+
+void cairn_hub_ingest_in_parts(struct cairn_hub_ingest *in, uint64_t from)
+{
+	in->part_first = from;
+	cairn_merkle_init(&in->part);
+}
+
+enum cairn_status cairn_hub_ingest_part(struct cairn_hub_ingest *in, struct cairn_hub_ingest_part *out,
+					struct cairn_diag *diag)
+{
+	struct cairn_hash root;
+	*out = (struct cairn_hub_ingest_part){.first = in->part_first, .end = in->part_first};
+	if (in->cut <= in->part_first)
+		return CAIRN_OK;
+	out->end = in->cut;
+	cairn_merkle_root(&in->part, &root);
+	cairn_hash_file(&out->file, &root);
+	/* store the xorbs before the shard that names them */
+	enum cairn_status status = cairn_placer_end(&in->placer, diag);
+	if (status == CAIRN_OK)
+		status = cairn_placer_part_end(&in->placer, &out->file);
+	if (status == CAIRN_OK)
+		status = ingest_register_shards(in, diag);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_placer_described(&in->placer);
+	cairn_hub_ingest_in_parts(in, in->cut);
+	return CAIRN_OK;
+}
+
+/* --- the end ------------------------------------------------------------------------------------------------------ */
+
 static enum cairn_status ingest_check_sha256(const struct cairn_hub_ingest *in,
 					     const uint8_t found[static CAIRN_SHA256_BYTES], struct cairn_diag *diag)
 {
@@ -296,7 +347,7 @@ enum cairn_status cairn_hub_ingest_end(struct cairn_hub_ingest *in, struct cairn
 		return status;
 	cairn_cutter_end(in->cutter, &found);
 	status = ingest_check_sha256(in, found.sha256, diag);
-	/* The xorbs that the shard names must be stored before it. */
+	/* store the xorbs before the shard that names them */
 	if (status == CAIRN_OK)
 		status = cairn_placer_end(&in->placer, diag);
 	if (status == CAIRN_OK)

@@ -50,7 +50,7 @@ static struct cairn_index_card_source card_source(const struct card_files *files
 	return source;
 }
 
-/* A file whose bytes were deleted, or are not what its commit says, counts as absent. */
+/* Reads a file. It counts as absent if its bytes were deleted, or differ from the commit. */
 static enum cairn_status card_read_file(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 					struct card_file *file)
 {

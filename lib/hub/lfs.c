@@ -10,7 +10,7 @@
 
 enum { LFS_MESSAGE_BYTES = 256 };
 
-/* No part can hold a newline, so no two grants have the same message. No message of a fetch grant begins like this. */
+/* No part can contain a newline, so no two grants have the same message. No message of a fetch grant begins so. */
 static enum cairn_status lfs_mac(const struct cairn_hub *hub, const struct cairn_hub_lfs_address *a,
 				 char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES])
 {
@@ -61,7 +61,7 @@ enum cairn_status cairn_hub_lfs_check(const struct cairn_hub *hub, const struct 
 	    !cairn_secret_equal(a->signature, wanted, sizeof(wanted) - 1))
 		return lfs_refuse(diag, "lfs.signature",
 				  "this address was not signed here, or was changed; ask for the object again");
-	/* Signed, so these are the values that were printed above. */
+	/* signed, so these are the values that were printed above */
 	*out = (struct cairn_hub_lfs_grant){.upload = a->upload,
 					    .alone = a->alone[0] == '1',
 					    .repo = strtoll(a->repo, NULL, 10),
@@ -81,6 +81,13 @@ enum cairn_status cairn_hub_lfs_find(const struct cairn_hub *hub, int64_t repo,
 	char owner[CAIRN_INDEX_OWNER_BYTES];
 	cairn_index_repo_owner(owner, repo);
 	return cairn_index_file_by_sha256(hub->index, sha256, owner, out);
+}
+
+enum cairn_status cairn_hub_lfs_find_absent(const struct cairn_hub *hub, int64_t repo,
+					    const uint8_t sha256[static CAIRN_SHA256_BYTES],
+					    struct cairn_index_absent *out)
+{
+	return cairn_index_find_absent(hub->index, repo, sha256, out);
 }
 
 enum cairn_status cairn_hub_lfs_receive(const struct cairn_hub *hub, const struct cairn_hub_lfs_grant *grant,

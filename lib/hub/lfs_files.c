@@ -35,14 +35,14 @@ static void files_take(void *ctx, const struct cairn_cas_owned *file)
 }
 
 enum {
-	FILES_OF_COMMIT = 10,    /* paths whose reading takes as long as finding a commit */
+	FILES_OF_COMMIT = 10,    /* reading so many paths takes as long as finding a commit */
 	FILES_COMMITS_PAGE = 64, /* commits that are looked up at once */
 };
 
 struct files_paths {
 	struct cairn_hub_lfs_files *files;
 	int64_t *commits; /* for each of files->all, the commit that added it */
-	const char *ref;  /* to which the commit at hand belongs */
+	const char *ref;  /* ref of the current commit */
 	uint32_t n_seen, n_named;
 	bool no_memory;
 };
@@ -74,7 +74,7 @@ static enum cairn_status files_name(const struct cairn_hub *hub, const struct ca
 {
 	p->n_seen += FILES_OF_COMMIT;
 	enum cairn_status status = cairn_hub_list_all(hub, commit, files_take_path, p, diag);
-	if (status == CAIRN_E_NOT_FOUND) /* it has no entries, or has gone */
+	if (status == CAIRN_E_NOT_FOUND) /* it has no entries, or is gone */
 		status = CAIRN_OK;
 	return status == CAIRN_OK && p->no_memory ? CAIRN_E_NOMEM : status;
 }
@@ -113,7 +113,7 @@ static enum cairn_status files_name_before(const struct cairn_hub *hub, const st
 }
 
 struct files_refs {
-	char (*names)[CAIRN_INDEX_REF_NAME_MAX + 16]; /* owned; as revisions */
+	char (*names)[CAIRN_INDEX_REF_NAME_MAX + 16]; /* owned: names in the form of revisions */
 	uint32_t n;
 	bool no_memory;
 };
@@ -132,7 +132,7 @@ static bool files_take_ref(void *ctx, const struct cairn_index_ref_row *ref)
 	return refs->n < CAIRN_HUB_LFS_PATHS_MAX / FILES_OF_COMMIT;
 }
 
-/* Looks at the heads of all refs, main first, or at the commits before them. */
+/* Reads the heads of all refs, main first, or the commits before them. */
 static enum cairn_status files_name_refs(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 					 const struct files_refs *refs, bool before, struct files_paths *p,
 					 struct cairn_diag *diag)
@@ -213,11 +213,11 @@ enum cairn_status cairn_hub_lfs_files(const struct cairn_hub *hub, const struct 
 
 /* The paths of the files on one branch. */
 struct files_deletion {
-	const uint8_t (*sha256)[CAIRN_SHA256_BYTES]; /* n of them, sorted */
+	const uint8_t (*sha256)[CAIRN_SHA256_BYTES]; /* the n hashes, sorted */
 	uint32_t n;
 	struct cairn_index_operation *operations; /* owned, with their paths */
 	uint32_t n_operations;
-	uint64_t n_seen; /* entries seen on all branches */
+	uint64_t n_seen; /* entries read on all branches */
 	bool no_memory;
 };
 
@@ -345,7 +345,7 @@ enum cairn_status cairn_hub_lfs_delete(const struct cairn_hub *hub, const struct
 		qsort(sorted, n, sizeof(*sorted), files_compare);
 	}
 	d.sha256 = (const uint8_t(*)[CAIRN_SHA256_BYTES])sorted;
-	/* Paths go first: if this breaks off, no path is left without its bytes that a commit could have removed. */
+	/* Paths go first: if this breaks off, no path without bytes is left that a commit could have removed. */
 	if (status == CAIRN_OK && paths)
 		status = files_leave_branches(hub, asker, repo, &d, diag);
 	for (uint32_t i = 0; i < n && status == CAIRN_OK; i++) {

@@ -14,26 +14,25 @@ enum {
 /** A file that was uploaded to a repository. */
 struct cairn_hub_lfs_file {
 	struct cairn_hash hash;
-	uint8_t sha256[CAIRN_SHA256_BYTES]; /* as the uploader claimed */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* the SHA-256 that the uploader claimed */
 	uint64_t size_bytes;
 	char *path;             /* a path that it has, or had; owned by the list. NULL: not among the paths read */
 	char *ref;              /* with the path: the revision that has it, or had it; owned by the list */
-	int64_t pushed_unix_ms; /* of the commit that put it there; else the repository's creation, the earliest
-				   possible */
+	int64_t pushed_unix_ms; /* of the commit that added it; else of the repository's creation */
 };
 
-/** A page of large files. Zeroed it is empty. */
+/** A page of large files. Zeroed is empty. */
 struct cairn_hub_lfs_files {
 	struct cairn_hub_lfs_file *all; /* owned; in the order of their hashes */
 	uint32_t n;
 	bool more;
-	struct cairn_hash last; /* the next page begins behind this hash */
+	struct cairn_hash last; /* the next page begins after this hash */
 };
 void cairn_hub_lfs_files_fini(struct cairn_hub_lfs_files *files);
 
-/** Reads a page of the files that have a SHA-256. A file's path is looked for at main, then at the other branches, tags
- *  and pull requests, and then in the commits before them. @param after  begin behind this hash; NULL: at the first
- *  @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown); as index and store */
+/** Reads a page of the files that have a SHA-256. Searches for a file's path at main, then at the other branches, tags
+ * and pull requests, and then in the commits before them. @param after  begin after this hash; NULL: at the first
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND (revision.unknown); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_files(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 						     const struct cairn_hash *after, struct cairn_hub_lfs_files *out,
 						     struct cairn_diag *diag);
@@ -41,7 +40,7 @@ CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_files(const struct cairn_hub *hub
 /** Deletes files for good: the repository loses them, whichever commit names them. Skips files that the repository does
  * not have. Waits for the index's writer.
  * @param paths  also delete their paths from all branches, with one commit for each branch. Earlier commits keep the
- * paths, without bytes, because the id of a commit is a hash over them
+ *               paths, without bytes, because a commit's id is a hash over them
  * @return CAIRN_OK; as cairn_hub_commit(); CAIRN_E_LIMIT the branches have too many entries (lfs.scan) */
 CAIRN_MUST_USE enum cairn_status cairn_hub_lfs_delete(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						      const struct cairn_index_repo *repo,

@@ -45,8 +45,8 @@ static bool diff_is_same(const struct diff_line *a, const struct diff_line *b)
 	return a->len == b->len && (a->len == 0 || memcmp(a->text, b->text, a->len) == 0);
 }
 
-/* The shortest edits between the common first lines and the common last lines: E. Myers, "An O(ND) Difference
- * Algorithm", 1986. far[d] holds how far the paths with d edits reach on each diagonal k = x - y, from -d to d. */
+/* Finds the shortest edits between the common first lines and the common last lines: E. Myers, "An O(ND) Difference
+ * Algorithm", 1986. far[d] has how far the paths with d edits reach on each diagonal k = x - y, from -d to d. */
 struct diff_way {
 	const struct diff_line *a, *b;
 	int32_t n_a, n_b;
@@ -70,7 +70,7 @@ static bool diff_is_down(const int32_t *before, int32_t d, int32_t k)
 	return k == -d || (k != d && before[k - 1] < before[k + 1]);
 }
 
-/* Finds the place where the path to diagonal k has made its last edit. */
+/* Finds the place of the last edit of the path to diagonal k. */
 static int32_t diff_step(const struct diff_way *w, int32_t d, int32_t k)
 {
 	const int32_t *before = d > 0 ? diff_row(w, d - 1) : NULL;
@@ -79,7 +79,7 @@ static int32_t diff_step(const struct diff_way *w, int32_t d, int32_t k)
 	return diff_is_down(before, d, k) ? before[k + 1] : before[k - 1] + 1;
 }
 
-/* @return the number of edits that reach the ends of both; -1: more than the limit */
+/* Searches for the path to the ends of both. @return its number of edits; -1: more than the limit */
 static int32_t diff_search(const struct diff_way *w)
 {
 	for (int32_t d = 0; d <= CAIRN_LINE_DIFF_EDITS_MAX; d++) {
@@ -147,7 +147,7 @@ struct diff_place {
 	uint32_t at_a, at_b;
 };
 
-/* Counts how many lines from here on are the same, at most max. */
+/* Counts the equal lines from here on, at most max. */
 static uint32_t diff_count_same(const struct diff_place *p, uint32_t max)
 {
 	uint32_t n = 0;

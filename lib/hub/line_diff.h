@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 enum {
-	CAIRN_LINE_DIFF_BYTES_MAX = 256 << 10, /* of both texts together */
-	CAIRN_LINE_DIFF_EDITS_MAX = 256,       /* changed lines up to which the shortest difference is searched for */
+	CAIRN_LINE_DIFF_BYTES_MAX = 256 << 10, /* bytes of both texts together */
+	CAIRN_LINE_DIFF_EDITS_MAX = 256,       /* changed lines up to which the shortest difference is searched */
 };
 
 enum cairn_line_kind {
@@ -28,7 +28,8 @@ struct cairn_diff_line {
 
 /** Visits the lines that differ, and `context` equal lines around each. Removed lines come before the added lines that
  * replace them. The difference is the shortest one if that has at most CAIRN_LINE_DIFF_EDITS_MAX lines. Otherwise all
- * lines between the first difference and the last one count as different. A last line equals one with a line end.
+ * lines between the first difference and the last one count as different. The last line equals the same line with a
+ * line end.
  * @param visit  returns false to stop
  * @return CAIRN_OK; CAIRN_E_LIMIT the texts are too long; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_line_diff(const char *before, size_t before_len, const char *after,

@@ -4,18 +4,18 @@
 
 #include "hub/account.h"
 
-/** The access to the repositories of an account. Each level includes those before it. */
+/** The access to the repositories of an account. Each level includes the levels before it. */
 enum cairn_hub_access {
 	CAIRN_HUB_SEE,   /* see public repositories, and read the files of those without a gate */
 	CAIRN_HUB_READ,  /* see all repositories, and read their files */
-	CAIRN_HUB_WRITE, /* change the content of a repository, make one */
+	CAIRN_HUB_WRITE, /* change the content of a repository; make a repository */
 	CAIRN_HUB_ADMIN, /* change its settings, rename it, delete it */
 };
 
-/** Returns the access of an asker. A key without write scope gives at most READ, a key for one repository only SEE
+/** Returns the access of an asker. A key without write scope gets at most READ, a key for one repository only SEE
  * (cairn_hub_access_to()).
- *  @param account  the account that owns the repositories
- *  @param role     role of the asker's account in that account */
+ * @param account  the account that owns the repositories
+ * @param role     role of the asker's account in that account */
 enum cairn_hub_access cairn_hub_access(const struct cairn_hub_asker *asker, int64_t account,
 				       enum cairn_index_role role);
 

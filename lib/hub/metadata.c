@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-	METADATA_VALUES_MAX = 20000, /* values of either file */
+	METADATA_VALUES_MAX = 20000, /* values in README.md or in config.json */
 	METADATA_LIST_MAX = 100,     /* values of one field that become tags */
 };
 
@@ -27,7 +27,7 @@ static bool metadata_is_rule(const char *line, size_t len)
 	return len == 3 && memcmp(line, "---", 3) == 0;
 }
 
-/* Finds the text between the first two lines "---". Blank lines may stand before it, as on the public hub.
+/* Finds the text between the first two lines "---". Blank lines may precede it, as on the public hub.
  * @return false: there is none */
 static bool metadata_find_head(const char *text, size_t len, const char **head, size_t *head_len)
 {
@@ -50,7 +50,7 @@ static bool metadata_find_head(const char *text, size_t len, const char **head, 
 	return false;
 }
 
-/* Ends a text of JSON. A text that did not fit is left out. */
+/* Ends a JSON text. Omits a text that did not fit. */
 static const char *metadata_text(struct cairn_buf *json)
 {
 	cairn_buf_add(json, "", 1);
@@ -60,7 +60,7 @@ static const char *metadata_text(struct cairn_buf *json)
 	return "";
 }
 
-/* @param[out] json  NULL: no object, or none that can be read */
+/* @param[out] json  NULL: no object, or unreadable */
 static void metadata_parse_readme(struct cairn_hub_metadata *out, const struct cairn_hub_described *described,
 				  struct cairn_json **json)
 {
@@ -96,7 +96,7 @@ static void metadata_add_word(struct metadata_reading *r, const char *prefix, co
 	cairn_json_put_text(&r->words, NULL, word);
 }
 
-/* Adds a tag that is shown, and that a filter finds. A word beside it is found by a filter of its field. */
+/* Adds a tag that is shown, and that a filter finds. A filter of its field finds the word, too. */
 static void metadata_add_tag(struct metadata_reading *r, const char *prefix, const char *word, const char *value)
 {
 	char tag[CAIRN_INDEX_TAG_MAX + 1];
@@ -124,7 +124,7 @@ static void metadata_add_value(struct metadata_reading *r, const char *prefix, c
 		metadata_add_tag(r, prefix, word, text);
 }
 
-/* A field has one value or a list of them. */
+/* Adds the values of a field, which has one or a list. */
 static void metadata_add_field(struct metadata_reading *r, const char *prefix, const char *word,
 			       const struct cairn_json *field)
 {
@@ -135,7 +135,7 @@ static void metadata_add_field(struct metadata_reading *r, const char *prefix, c
 		metadata_add_value(r, prefix, word, cairn_json_at(field, i));
 }
 
-/* Fields that become tags: as which tag, and by which word else. */
+/* A field that becomes tags: the prefix of its tag, and the word of its filter. */
 struct metadata_field {
 	const char *name, *prefix, *word;
 };
@@ -191,8 +191,8 @@ static bool metadata_has_tag(const struct cairn_json *readme, const char *tag)
 	return false;
 }
 
-/* The public hub, too, takes the name that the author gives, then a tag that is a library's name, then the library of
- * config.json. */
+/* Finds the library as the public hub does: the name that the author gives, then a tag that is a library's name, then
+ * the library of config.json. */
 static const char *metadata_library(const struct cairn_json *readme, const struct cairn_json *config)
 {
 	static const char *const LIBRARIES[] = {"transformers", "diffusers",   "sentence-transformers",
@@ -216,7 +216,7 @@ static bool metadata_ends_with(const char *text, const char *end)
 	return len >= end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-/* The author names the task, or the name of the model's class tells it. */
+/* Finds the task: the author's, or that of the model's class. */
 static const char *metadata_task(const struct cairn_json *readme, const struct cairn_json *config)
 {
 	static const struct {
@@ -253,7 +253,7 @@ static void metadata_copy(char out[static CAIRN_INDEX_TAG_MAX + 1], const char *
 
 /* --- config.json -------------------------------------------------------------------------------------------------- */
 
-/* Keeps what clients read of it in an answer of the hub. */
+/* Copies the members of config.json that clients read in an answer of the hub. */
 static void metadata_keep_config(struct cairn_hub_metadata *out, const struct cairn_json *config)
 {
 	static const char *const MEMBERS[] = {"architectures", "model_type", "auto_map", NULL};

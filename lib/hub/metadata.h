@@ -5,12 +5,12 @@
 #include "base/buf.h"
 #include "index/hub/card.h"
 
-enum { CAIRN_HUB_METADATA_BYTES_MAX = 65536 }; /* of the start of either file that is read */
+enum { CAIRN_HUB_METADATA_BYTES_MAX = 65536 }; /* bytes read from the start of either file */
 
 /** Metadata. Release with cairn_hub_metadata_fini(). */
 struct cairn_hub_metadata {
 	struct cairn_index_card card;
-	struct cairn_buf words; /* a JSON array of what filters find, in lower case, as card.words has it */
+	struct cairn_buf words; /* a JSON array of the words that filters find, in lower case, as card.words */
 	struct cairn_buf tags, data, config;
 };
 
@@ -20,17 +20,16 @@ struct cairn_hub_described {
 	size_t readme_len, config_len;
 };
 
-/**
- * Reads the metadata. A part that cannot be read, or is larger than an index keeps (index/card.h), is left out. A model
- * whose README.md names no library or no task gets those that its config.json tells.
- * @param[out] out  owned by the caller, also when it failed
+/** Reads the metadata. Omits a part that cannot be read, or is larger than an index stores (index/card.h). A model
+ * whose README.md names no library or task gets those of its config.json.
+ * @param[out] out  owned by the caller, also after a failure
  * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_hub_metadata_read(struct cairn_hub_metadata *out,
 							 enum cairn_index_repo_kind kind,
 							 const struct cairn_hub_described *described);
 void cairn_hub_metadata_fini(struct cairn_hub_metadata *metadata);
 
-/** Turns the letters A to Z into lower case, as words are kept. A filter must do the same. */
+/** Turns the letters A to Z into lower case, as words are stored. A filter must do the same. */
 void cairn_hub_metadata_lower(char *text);
 
 #endif

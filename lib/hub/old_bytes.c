@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OLD_STEPS_MAX = 1 << 22 /* pairs of stretches that are compared */ };
+enum { OLD_STEPS_MAX = 1 << 22 /* pairs of stretches compared */ };
 
 /* A file of the commit before. */
 struct old_file {
@@ -18,9 +18,10 @@ struct old_file {
 struct old_run {
 	const struct cairn_hub *hub;
 	const struct cairn_hub_changes *changes;
-	struct cairn_stretches stretches; /* file numbers: first the files of the commit before, then the changes */
-	struct old_file *before;          /* owned; room for CAIRN_OLD_FILES_MAX */
-	uint64_t *common;                 /* owned; for each change and each file before, the bytes in common */
+	/* by number of file: first the files of the commit before, then the changes */
+	struct cairn_stretches stretches;
+	struct old_file *before; /* owned; room for CAIRN_OLD_FILES_MAX */
+	uint64_t *common;        /* owned; for each change and each file before, the bytes in common */
 	uint32_t n_before;
 	uint64_t steps_left;
 	bool unknown;
@@ -63,7 +64,8 @@ static enum cairn_status old_list_before(struct old_run *run, const struct cairn
 {
 	struct cairn_diag unsaid = {0};
 	enum cairn_status status = cairn_hub_list_all(run->hub, before, old_take_before, run, &unsaid);
-	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND ? run->status : status; /* it may have no files */
+	/* the commit may have no files */
+	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND ? run->status : status;
 }
 
 static bool old_is_stored(const struct cairn_hub_change *change)
@@ -114,7 +116,7 @@ static enum cairn_status old_take_xorb(void *ctx, const struct cairn_stretch *of
 	return CAIRN_OK;
 }
 
-/* Inline text is shared as a whole or not at all. */
+/* Counts inline text, which is shared as a whole or not at all. */
 static void old_take_texts(struct old_run *run)
 {
 	for (uint32_t i = 0; i < run->changes->n; i++) {

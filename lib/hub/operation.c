@@ -15,7 +15,7 @@ static const char *operation_text(const struct cairn_hub_operation *o, const cha
 	return cairn_json_text_of(o->json, name);
 }
 
-/* @return a media type that can be sent in a header. Any other text counts as not given. */
+/* Returns a media type that can be sent in a header. Any other text counts as absent. */
 static const char *operation_media_type(const struct cairn_hub_operation *o)
 {
 	const char *type = operation_text(o, "contentType");

@@ -1,4 +1,4 @@
-/* Reads a client's changes to a bucket: lines of JSON, each checked by itself. Pure. */
+/* Parses a client's changes to a bucket: lines of JSON, each checked by itself. Pure. */
 #ifndef CAIRN_HUB_OPERATION_H
 #define CAIRN_HUB_OPERATION_H
 
@@ -14,8 +14,8 @@ enum {
 struct cairn_hub_operation {
 	struct cairn_json *json; /* owned; the other members borrow from it */
 	struct cairn_index_change change;
-	enum cairn_index_repo_kind source_kind; /* of a copy: kind of the repository that has the file, */
-	const char *source_id;                  /* and its namespace/name */
+	enum cairn_index_repo_kind source_kind; /* of a copy: kind of the repository that has the file */
+	const char *source_id;                  /* of a copy: namespace/name of that repository */
 	const char *fault;                      /* why it was refused, for people; NULL: not refused. Static */
 };
 

@@ -8,7 +8,7 @@
 static enum cairn_status own_key_denied(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_DENIED, "key.own", CAIRN_NO_OFFSET,
-			  "only an account makes keys of its own, with a key that writes and is not for one "
+			  "only an account can make its own keys, with a key that may write and is not for one "
 			  "repository; the operator makes other keys with cairn key add");
 }
 
@@ -25,7 +25,7 @@ enum cairn_status cairn_hub_check_own_keys(const struct cairn_hub_asker *asker, 
 
 struct own_key_walk {
 	const char *account;
-	int64_t id; /* the key to find; 0 once it was found */
+	int64_t id; /* the key to find; 0: found */
 	void (*visit)(void *ctx, const struct cairn_key *key);
 	void *ctx;
 };

@@ -43,7 +43,7 @@ const char *cairn_hub_path_fault(const char *path)
 }
 
 /* On Windows, a name with a drive ("C:x") or a leading backslash leaves the folder that it is joined to. Some programs
- * take any character before a colon for a drive. */
+ * treat any character before a colon as a drive. */
 static bool path_is_anchored(const char *part)
 {
 	size_t n = cairn_utf8_sequence((const uint8_t *)part, strlen(part));
@@ -92,7 +92,7 @@ static bool path_begins_as(const char *part, const char *name)
 			return false;
 		p = path_behind_unseen(p + 1);
 	}
-	/* Windows drops trailing blanks and dots, and takes what follows a colon for another stream of the file. */
+	/* Windows drops trailing blanks and dots, and takes text after a colon for the name of a stream of the file. */
 	while (*p == '.' || *p == ' ')
 		p = path_behind_unseen(p + 1);
 	return *p == '\0' || *p == '/' || *p == '\\' || *p == ':';

@@ -32,7 +32,7 @@ enum cairn_status cairn_hub_each_change_of(const struct cairn_hub *hub, const st
 		}
 		if (status == CAIRN_OK)
 			status = history_before(hub, &changed, path, next, &entry);
-		if (status == CAIRN_E_NOT_FOUND) /* the path was added there, or what led there is gone */
+		if (status == CAIRN_E_NOT_FOUND) /* the path was added there, or the commit before is gone */
 			return CAIRN_OK;
 	}
 	return status;

@@ -8,8 +8,8 @@ struct span {
 };
 
 enum {
-	PATTERN_LINE_STEPS = 4,    /* the cost of beginning a line */
-	PATTERN_BYTES_OF_STEP = 8, /* bytes searched for one step */
+	PATTERN_LINE_STEPS = 4,    /* steps to begin a line */
+	PATTERN_BYTES_OF_STEP = 8, /* bytes searched in one step */
 };
 
 /* @return false: no steps are left, so the result of the match is meaningless */
@@ -34,7 +34,7 @@ static size_t class_char(const char *at, const char *end, unsigned char *out)
 	return len;
 }
 
-/* Matches "[a-c]" or "[!x]". @return its length; 0: it has no end. @param[out] in  the character is in it */
+/* Matches "[a-c]" or "[!x]". @return its length; 0: it has no end. @param[out] in  the class contains the character */
 static size_t class_match(struct cairn_hub_patterns *all, const char *at, const char *end, unsigned char c, bool *in)
 {
 	const char *p = at + 1;
@@ -55,7 +55,7 @@ static size_t class_match(struct cairn_hub_patterns *all, const char *at, const 
 	return p < end ? (size_t)(p + 1 - at) : 0;
 }
 
-/* Does the pattern at p match the character? @return the length of this part of the pattern; 0: no */
+/* Does the pattern at p match the character? @return length of this part of the pattern; 0: no */
 static size_t name_step(struct cairn_hub_patterns *all, const char *p, const char *end, char c)
 {
 	bool in = false;
@@ -114,7 +114,7 @@ static bool path_next(const char **at, const char *end, struct span *out)
 	return true;
 }
 
-/* Matches name by name. "**" takes any number of names, at the end at least one. Only the last "**" is ever retried. */
+/* Matches name by name. "**" matches any number of names, at the end at least one. Only the last "**" is retried. */
 static bool path_matches(struct cairn_hub_patterns *all, const struct span *pattern, const struct span *path)
 {
 	const char *p = pattern->at, *p_end = p + pattern->len, *t = path->at, *t_end = t + path->len;
@@ -143,7 +143,7 @@ static bool path_matches(struct cairn_hub_patterns *all, const struct span *patt
 	return p > p_end;
 }
 
-/* A pattern without a slash is matched with the last name at any depth, another one with the whole path. */
+/* Matches a pattern without a slash with the last name at any depth, and any other pattern with the whole path. */
 static bool line_matches(struct cairn_hub_patterns *all, struct span pattern, const struct span *path)
 {
 	bool anchored = memchr(pattern.at, '/', pattern.len) != NULL;
@@ -160,7 +160,7 @@ static bool line_matches(struct cairn_hub_patterns *all, struct span pattern, co
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
-/* @return false at the end, or when no steps are left */
+/* @return false at the end, or if no steps are left */
 static bool next_line(struct cairn_hub_patterns *all, const char **at, struct span *out)
 {
 	const char *end = all->text + all->len;
@@ -197,7 +197,8 @@ static bool next_word(struct span *line, struct span *out)
 	return out->len > 0;
 }
 
-/* "filter=lfs" means yes; "filter", "-filter", "!filter" and another filter mean no. @return it was one of these */
+/* Reads the attribute: "filter=lfs" means yes; "filter", "-filter", "!filter" and another filter mean no. @return
+ * false: another attribute */
 static bool attribute_read_filter(const struct span *word, bool *lfs)
 {
 	struct span rest = *word;
@@ -226,7 +227,7 @@ bool cairn_hub_pattern_is_lfs(struct cairn_hub_patterns *attributes, const char 
 	return lfs;
 }
 
-/* Trailing spaces are no part of the pattern, unless a "\" keeps them. */
+/* Removes trailing spaces, unless a "\" keeps them. */
 static void trim_end(struct span *line)
 {
 	while (line->len > 0 && is_blank(line->at[line->len - 1]) &&

@@ -7,9 +7,8 @@
 #include <stdint.h>
 
 /** The lines of a.gitattributes or.gitignore, as git reads them: "*" and "?" within a name, "**" across folders,
- * "[a-z]", "\" to escape a character. Borrows the text. Matching spends steps: for each line, each name, and the bytes
- * read of them. When no steps are left, every match ends at once and its result is meaningless. Only hostile texts need
- * so many. */
+ * "[a-z]", "\" to escape a character. Borrows the text. Matching uses steps for each line, each name, and their bytes.
+ * When no steps are left, every match ends at once and its result is meaningless. Only hostile texts need so many. */
 struct cairn_hub_patterns {
 	const char *text;
 	size_t len;
@@ -19,12 +18,10 @@ struct cairn_hub_patterns {
 /** Steps for the paths of one request: some tenths of a second. */
 #define CAIRN_HUB_PATTERN_STEPS UINT64_C(50000000)
 
-/** Does a .gitattributes give the path "filter=lfs"? The last matching line that sets a filter, or unsets it, decides.
- */
+/** Does a .gitattributes give the path "filter=lfs"? The last matching line that sets or unsets a filter decides. */
 bool cairn_hub_pattern_is_lfs(struct cairn_hub_patterns *attributes, const char *path);
 
-/** Does a .gitignore exclude the path, or a folder above it? At each folder, from the top one, the last matching line
- * decides. */
+/** Does a .gitignore exclude the path, or a folder above? At each folder, from the top, the last match decides. */
 bool cairn_hub_pattern_is_ignored(struct cairn_hub_patterns *ignore, const char *path);
 
 #endif

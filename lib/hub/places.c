@@ -30,7 +30,7 @@ void cairn_places_fini(struct cairn_places *places)
 	places->xorbs = NULL;
 }
 
-/* A deleted file counts as one without terms. */
+/* Reads a file's terms; a deleted file counts as one without terms. */
 static enum cairn_status places_read(struct cairn_places *places, const struct cairn_hash *hash,
 				     struct cairn_index_file *out)
 {
@@ -70,7 +70,7 @@ static void places_sort_ids(struct places_ids *ids)
 	ids->n = ids->sorted = n;
 }
 
-/* Sorts only when the number has doubled: most terms are of few xorbs. */
+/* Adds numbers. Sorts only when there are twice as many: most terms are of few xorbs. */
 static enum cairn_status places_add_ids(struct places_ids *ids, const struct cairn_index_file *file)
 {
 	if (ids->n + file->n_terms > ids->room) {

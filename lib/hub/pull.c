@@ -23,7 +23,7 @@ static void pull_text(char out[static PULL_NUMBER_BYTES], int64_t number)
 	(void)snprintf(out, PULL_NUMBER_BYTES, "%" PRId64, number);
 }
 
-/* @param base  the branch that it is for  @param commit  the proposal; its parent does not count */
+/* @param base  the branch to merge into  @param commit  the proposal; its parent does not count */
 static enum cairn_status pull_add(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				  const struct cairn_index_repo *repo, const char *base,
 				  const struct cairn_index_commit *start, const struct cairn_hub_commit *commit,
@@ -65,7 +65,7 @@ enum cairn_status cairn_hub_add_pull(const struct cairn_hub *hub, const struct c
 }
 
 /* Finds where a pull request starts: at the head of its branch, or at the commit that the client began with.
- * @param ref  of the revision */
+ * @param ref  ref of the revision */
 static enum cairn_status pull_find_start(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					 const struct cairn_index_repo *repo, const struct cairn_hub_ref_name *ref,
 					 const char *parent, struct cairn_index_commit *out, struct cairn_diag *diag)
@@ -96,7 +96,7 @@ enum cairn_status cairn_hub_commit_pull(const struct cairn_hub *hub, const struc
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
 
-/* Keeps a copy: the texts of a row are lent for the time of the visit. */
+/* Copies a row, whose texts are borrowed during the visit. */
 static void pull_take(void *ctx, const struct cairn_index_pull *row)
 {
 	struct cairn_hub_pull *pull = ctx;
@@ -236,8 +236,7 @@ static enum cairn_status pull_add_operation(struct pull_merge *m, const struct c
 	return after->kind == CAIRN_INDEX_XET ? CAIRN_OK : pull_put_text(m, after, o, diag);
 }
 
-/* Merges one change. The branch may have it already. If it has neither that nor the state before, that is a conflict.
- */
+/* Merges one change. The branch may have it. If it has neither that nor the state before, there is a conflict. */
 static enum cairn_status pull_merge_one(struct pull_merge *m, const struct cairn_hub_change *change,
 					struct cairn_diag *diag)
 {
@@ -257,7 +256,7 @@ static enum cairn_status pull_merge_one(struct pull_merge *m, const struct cairn
 		change->path, m->pull->about.base);
 }
 
-/* Deletions come first: a file may take the place of a folder. */
+/* Deletions come first: a file may replace a folder. */
 static enum cairn_status pull_plan(struct pull_merge *m, struct cairn_diag *diag)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -328,7 +327,8 @@ enum cairn_status cairn_hub_merge_pull(const struct cairn_hub *hub, const struct
 	enum cairn_status status = cairn_index_ref(hub->index, repo->id, CAIRN_INDEX_BRANCH, pull->about.base, &m.base);
 	if (status == CAIRN_E_NOT_FOUND)
 		return cairn_fail(diag, status, "revision.unknown", CAIRN_NO_OFFSET,
-				  "the branch that the pull request is for was deleted");
+				  "the branch that the pull request is for was deleted: make the branch again, or "
+				  "close the pull request");
 	if (status == CAIRN_OK)
 		status = cairn_hub_compare(hub, &pull->start, &pull->head, CAIRN_INDEX_OPERATIONS_MAX, &m.changes);
 	if (status == CAIRN_OK && m.changes.more)

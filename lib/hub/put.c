@@ -61,7 +61,7 @@ static enum cairn_status put_file(const struct cairn_hub *hub, const struct cair
 	uint64_t pointed_bytes;
 	uint8_t pointed[CAIRN_SHA256_BYTES];
 	*out = (struct cairn_index_operation){.kind = CAIRN_INDEX_PUT_FILE, .path = file->path};
-	/* A pointer's text would be taken for the file that it names, so it is stored as a file of its own. */
+	/* The text of a pointer would stand for the file that it names, so it is stored as a file of its own. */
 	if (!is_inline || cairn_lfs_pointer_parse(file->bytes, file->len, pointed, &pointed_bytes))
 		return put_store(hub, put, file, out->sha256, diag);
 	out->kind = CAIRN_INDEX_PUT_INLINE;

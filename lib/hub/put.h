@@ -1,4 +1,4 @@
-/* Commits files whose bytes are in memory: writes text into the index, and all other files into the store. */
+/* Commits files whose bytes are in memory: writes text into the index, and other files into the store. */
 #ifndef CAIRN_HUB_PUT_H
 #define CAIRN_HUB_PUT_H
 
@@ -16,7 +16,7 @@ struct cairn_hub_put_file {
 /** A commit of files. Borrowed. */
 struct cairn_hub_put {
 	const struct cairn_index_repo *repo;   /* found with CAIRN_HUB_WRITE */
-	const struct cairn_index_commit *head; /* its .gitattributes say which files are kept as pointers */
+	const struct cairn_index_commit *head; /* its .gitattributes decide which files become pointers */
 	const char *branch, *title;
 	const struct cairn_hash *sender; /* as in struct cairn_cas_who */
 	bool alone;                      /* the files share dedupe with their own repository only */

@@ -28,7 +28,7 @@ static int quota_by_size(const void *a, const void *b)
 	return strcmp(x->sample ? x->sample : "", y->sample ? y->sample : "");
 }
 
-/* The wanted files by size, without those that may equal another one. */
+/* The files to upload by size, without those that may equal another one. */
 struct quota_wanted {
 	struct cairn_hub_wanted *all;
 	size_t n;
@@ -57,7 +57,7 @@ static size_t quota_first_of_size(const struct quota_wanted *wanted, uint64_t si
 	return from;
 }
 
-/* Notes a file of the repository. A wanted file of the same size may be this one, so it is not counted as new. */
+/* Handles a file of the repository. A file to upload of the same size may equal it, so it does not count as new. */
 static void quota_take_size(void *ctx, uint64_t size_bytes)
 {
 	struct quota_wanted *wanted = ctx;
@@ -78,7 +78,7 @@ enum cairn_status cairn_hub_check_upload(const struct cairn_hub *hub, const stru
 	for (size_t i = 0; i < n; i++)
 		if (left.n == 0 || quota_by_size(&left.all[left.n - 1], &wanted[i]) != 0)
 			left.all[left.n++] = wanted[i];
-	/* The repository's files are read only if they decide the answer. */
+	/* read the repository's files only if they decide the answer */
 	enum cairn_status status = cairn_hub_check_room(hub, repo, quota_sum(&left), &unsaid);
 	if (status != CAIRN_E_DENIED)
 		return status;

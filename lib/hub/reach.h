@@ -1,5 +1,4 @@
-/* Walks the repositories that an asker may see. Reads no others, so neither results nor timing reveal what others
- * have. */
+/* Visits the repositories that an asker may see. Reads no others, so neither results nor timing reveal others. */
 #ifndef CAIRN_HUB_REACH_H
 #define CAIRN_HUB_REACH_H
 
@@ -7,7 +6,7 @@
 
 enum {
 	CAIRN_HUB_REACH_REPOS_MAX = 2000, /* repositories of a walk */
-	CAIRN_HUB_REACH_PAGE = 100,       /* repositories that are read at once */
+	CAIRN_HUB_REACH_PAGE = 100,       /* repositories read at once */
 };
 
 /** A walk, last changed repository first. Begin with all but the first two members zeroed. */

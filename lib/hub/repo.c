@@ -22,7 +22,7 @@ static enum cairn_status repo_unknown(struct cairn_diag *diag)
 }
 
 /* Finds the asker's access to the repositories of an account. A repository that does not exist is looked up as one of
- * account 0, so that it takes as long as one that is hidden. */
+ * account 0, so that it takes as long as a hidden one. */
 enum cairn_status cairn_hub_access_in(const struct cairn_hub *hub, const struct cairn_hub_asker *asker, int64_t account,
 				      enum cairn_hub_access *out)
 {
@@ -34,7 +34,7 @@ enum cairn_status cairn_hub_access_in(const struct cairn_hub *hub, const struct 
 	return status;
 }
 
-/* Is it the repository that the asker's key is for? */
+/* Is the asker's key for this repository? */
 static bool repo_is_keys(const struct cairn_hub_asker *asker, const struct cairn_index_repo *repo)
 {
 	char name[CAIRN_KEY_NAME_MAX + 1];
@@ -45,7 +45,7 @@ static bool repo_is_keys(const struct cairn_hub_asker *asker, const struct cairn
 	return n > 0 && (size_t)n < sizeof(name) && strcasecmp(name, asker->key_repo) == 0;
 }
 
-/* Finds how the asker's own request for access stands. */
+/* Finds the state of the asker's own request for access. */
 static enum cairn_status repo_find_request(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					   const struct cairn_index_repo *repo, enum cairn_index_access_state *out)
 {
@@ -59,13 +59,37 @@ static enum cairn_status repo_find_request(const struct cairn_hub *hub, const st
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* Gives READ to whoever was let in at the gate of a public repository: an account here, others by the mirrored hub. */
+/* Grants READ in a mirrored repository to members of the organisation that the mirror's rules name, and to nobody if
+ * the rules shut it. */
+static enum cairn_status repo_ask_mirror(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+					 const struct cairn_index_repo *repo, enum cairn_hub_access *access)
+{
+	struct cairn_hub_gate gate = {.is_shut = false};
+	struct cairn_index_account organisation;
+	enum cairn_hub_access in_it = CAIRN_HUB_SEE;
+	bool for_all = !repo->is_private && repo->gate == CAIRN_INDEX_GATE_NONE;
+	if (repo->id == 0 || !repo->is_mirrored || for_all || !hub->gates.find)
+		return CAIRN_OK;
+	hub->gates.find(hub->gates.ctx, repo, &gate);
+	if (gate.is_shut)
+		*access = CAIRN_HUB_SEE;
+	if (gate.is_shut || !gate.organisation[0] || asker->kind != CAIRN_HUB_ACCOUNT)
+		return CAIRN_OK;
+	enum cairn_status status = cairn_index_account(hub->index, gate.organisation, &organisation);
+	if (status == CAIRN_OK && organisation.kind == CAIRN_INDEX_ORGANISATION && !organisation.is_mirrored)
+		status = cairn_hub_access_in(hub, asker, organisation.id, &in_it);
+	if (in_it >= CAIRN_HUB_READ && *access < CAIRN_HUB_READ)
+		*access = CAIRN_HUB_READ;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+/* Grants READ to askers who passed the gate of a public repository: accounts here, others at the mirrored hub. */
 static enum cairn_status repo_pass_gate(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					const struct cairn_index_repo *repo, enum cairn_hub_access *access)
 {
 	enum cairn_index_access_state state;
 	bool reads = (asker->scopes & CAIRN_TOKEN_READ) && !asker->key_repo[0];
-	bool admitted = repo->id != 0 && asker->admitted == repo->id && repo->is_mirrored && !repo->is_private;
+	bool admitted = repo->id != 0 && asker->admitted == repo->id && repo->is_mirrored;
 	if (admitted && *access < CAIRN_HUB_READ)
 		*access = CAIRN_HUB_READ;
 	if (*access >= CAIRN_HUB_READ || !reads || repo->is_private || repo->gate == CAIRN_INDEX_GATE_NONE)
@@ -86,10 +110,12 @@ enum cairn_status cairn_hub_access_to(const struct cairn_hub *hub, const struct 
 	enum cairn_status status = cairn_hub_access_in(hub, &here, repo->account, out);
 	if (is_keys && *out > CAIRN_HUB_WRITE)
 		*out = CAIRN_HUB_WRITE;
-	return status == CAIRN_OK ? repo_pass_gate(hub, &here, repo, out) : status;
+	if (status == CAIRN_OK)
+		status = repo_pass_gate(hub, &here, repo, out);
+	return status == CAIRN_OK ? repo_ask_mirror(hub, &here, repo, out) : status;
 }
 
-/* Clients show people the text, whose words are those of the public hub. */
+/* Clients show people the text, which is that of the public hub. */
 static enum cairn_status repo_gated(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				    const struct cairn_index_repo *repo, struct cairn_diag *diag)
 {
@@ -159,13 +185,43 @@ enum cairn_status cairn_hub_find_repo_access(const struct cairn_hub *hub, const 
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
 
+static void repo_note(void *ctx, const struct cairn_index_repo *repo)
+{
+	(void)repo;
+	*(bool *)ctx = true;
+}
+
+/* May the asker see any repository of a mirrored namespace in lists? */
+static enum cairn_status repo_sees_any(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+				       int64_t account, bool *sees)
+{
+	enum cairn_hub_access access;
+	bool more;
+	struct cairn_index_repo_list list = {
+		.account = account, .sort = CAIRN_INDEX_BY_CREATION, .ascending = true, .limit = 1};
+	*sees = false;
+	enum cairn_status status = cairn_hub_access_in(hub, asker, account, &access);
+	list.all = access >= CAIRN_HUB_READ;
+	return status == CAIRN_OK ? cairn_index_list_repos(hub->index, &list, repo_note, sees, &more) : status;
+}
+
+enum cairn_status cairn_hub_see_account(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
+					const char *name, struct cairn_index_account *out, struct cairn_diag *diag)
+{
+	bool sees = true;
+	enum cairn_status status = cairn_hub_find_account(hub, name, out, diag);
+	if (status == CAIRN_OK && out->is_mirrored)
+		status = repo_sees_any(hub, asker, out->id, &sees);
+	return status == CAIRN_OK && !sees ? cairn_hub_no_account(diag) : status;
+}
+
 static enum cairn_status repo_account_denied(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_DENIED, "account.denied", CAIRN_NO_OFFSET,
 			  "you do not have the right to do that in this namespace, or there is none of this name");
 }
 
-/* Finds the operator's own account, and makes it if needed. It holds what an operator without an account makes. */
+/* Finds or makes the operator's own account, which owns repositories of operators without an account. */
 static enum cairn_status repo_operators_account(const struct cairn_hub *hub, struct cairn_index_account *out)
 {
 	struct cairn_index_add_account add = {
@@ -179,7 +235,7 @@ static enum cairn_status repo_operators_account(const struct cairn_hub *hub, str
 	return cairn_index_account(hub->index, CAIRN_HUB_OPERATOR_NAME, out);
 }
 
-/* Finds the account in which the asker wants to make something. */
+/* Finds the account in which the asker wants to make a repository. */
 static enum cairn_status repo_account(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				      const char *name, int64_t *id, struct cairn_diag *diag)
 {
@@ -201,9 +257,14 @@ static enum cairn_status repo_account(const struct cairn_hub *hub, const struct 
 	if (status != CAIRN_OK)
 		return status;
 	*id = account.id;
+	bool sees = true;
 	if (account.is_mirrored)
+		status = repo_sees_any(hub, asker, account.id, &sees);
+	if (status != CAIRN_OK)
+		return status;
+	if (account.is_mirrored && sees)
 		return cairn_hub_refuse_mirrored(diag);
-	return access >= CAIRN_HUB_WRITE ? CAIRN_OK : repo_account_denied(diag);
+	return access >= CAIRN_HUB_WRITE && !account.is_mirrored ? CAIRN_OK : repo_account_denied(diag);
 }
 
 static enum cairn_status repo_check_name(const char *name, struct cairn_diag *diag)
@@ -216,7 +277,7 @@ static enum cairn_status repo_check_name(const char *name, struct cairn_diag *di
 			  CAIRN_HUB_NAME_MAX);
 }
 
-/* The files of the first commit: those that each repository of the kind begins with, and those that were requested. */
+/* The files of the first commit: those that each repository of the kind begins with, and those of the request. */
 struct repo_first {
 	struct cairn_index_operation operations[CAIRN_HUB_FIRST_FILES_MAX + 2];
 	uint32_t n;
@@ -408,7 +469,7 @@ enum cairn_status cairn_hub_drop_repo(const struct cairn_hub *hub, const struct 
 
 struct repo_list {
 	const char *search;
-	unsigned n; /* how many were visited */
+	unsigned n; /* number of repositories visited */
 	cairn_index_visit_repo *visit;
 	void *ctx;
 };
@@ -427,12 +488,14 @@ static enum cairn_status repo_listed(const struct cairn_hub *hub, const struct c
 				     const char *account, int64_t *id, struct cairn_diag *diag)
 {
 	struct cairn_index_account found = asker->account;
+	struct cairn_diag unsaid = {0};
 	enum cairn_status status = CAIRN_OK;
 	bool me = strcmp(account, CAIRN_HUB_ME) == 0, mine = me && asker->kind == CAIRN_HUB_OPERATOR;
 	if (me && asker->kind == CAIRN_HUB_NOBODY)
 		return repo_account_denied(diag);
 	if (!me || mine)
-		status = cairn_index_account(hub->index, mine ? CAIRN_HUB_OPERATOR_NAME : account, &found);
+		status = mine ? cairn_index_account(hub->index, CAIRN_HUB_OPERATOR_NAME, &found)
+			      : cairn_hub_see_account(hub, asker, account, &found, &unsaid);
 	*id = status == CAIRN_OK ? found.id : 0;
 	if (status == CAIRN_E_NOT_FOUND && !mine && !asker->shut_out)
 		return cairn_fail(diag, status, "account.unknown", CAIRN_NO_OFFSET, "there is no account of this name");
@@ -444,7 +507,7 @@ enum cairn_status cairn_hub_each_repo(const struct cairn_hub *hub, const struct 
 				      int64_t from_id, cairn_index_visit_repo *visit, void *ctx, int64_t *next_id,
 				      struct cairn_diag *diag)
 {
-	enum { PAGES_MAX = 4 }; /* that are looked at if few names match */
+	enum { PAGES_MAX = 4 }; /* pages read if few names match */
 	struct repo_list list = {.search = search, .visit = visit, .ctx = ctx};
 	struct cairn_index_repo_list page = {
 		.kind = kind, .sort = CAIRN_INDEX_BY_CREATION, .ascending = true, .after_id = from_id};
@@ -465,7 +528,7 @@ enum cairn_status cairn_hub_each_repo(const struct cairn_hub *hub, const struct 
 	return status;
 }
 
-/* Parses a cursor, the place where the list continues: number, time, name. Any other text starts anew. */
+/* Parses a cursor, where the list continues: number, time, name. Any other text starts at the beginning. */
 static void repo_read_cursor(const char *cursor, struct cairn_index_repo_list *list)
 {
 	char *end = NULL;

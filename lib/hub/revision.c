@@ -27,7 +27,7 @@ void cairn_hub_ref_name(const char *revision, struct cairn_hub_ref_name *out)
 	}
 }
 
-/* Is it a valid part of a ref's name, between slashes? */
+/* Is the text a valid part of a ref's name, between slashes? */
 static bool revision_part_is_good(const char *part, size_t len)
 {
 	static const char LOCK[] = ".lock";
@@ -88,7 +88,7 @@ bool cairn_hub_split_revision(const char *raw, unsigned n_segments, char revisio
 	       cairn_percent_decode(path, CAIRN_INDEX_PATH_MAX + 1, *end == '/' ? end + 1 : end);
 }
 
-/* Finds a branch, a tag or a pull request. @param[out] sure  a revision of this form names no commit */
+/* Finds a branch, a tag or a pull request. @param[out] sure  true: the revision's form rules out a commit */
 static enum cairn_status revision_find_ref(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 					   const char *revision, bool *sure, struct cairn_index_commit *out)
 {
@@ -102,8 +102,8 @@ static enum cairn_status revision_find_ref(const struct cairn_hub *hub, const st
 	return status;
 }
 
-/* Finds a commit by its id. A commit that no ref leads to may have been squashed because of what it has, so only those
- * who may write find it. A reached commit goes first: the digits of another one do not make its own ambiguous. */
+/* Finds a commit by its id. A commit that no ref reaches may have been squashed because of its content, so only people
+ * who may write find it. Reached commits are searched first, so that unreached ones make no short id ambiguous. */
 static enum cairn_status revision_find_commit(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 					      const struct cairn_index_repo *repo, const char *id,
 					      struct cairn_index_commit *out)
@@ -144,8 +144,8 @@ enum cairn_status cairn_hub_find_revision(const struct cairn_hub *hub, const str
 	return status == CAIRN_E_NOT_FOUND ? revision_unknown(diag) : status;
 }
 
-/* No ref's name is the start of another's up to a slash (ref.nested), except for refs older than that rule. No name
- * begins with a commit's id, and clients that fetch file after file use such an id. */
+/* Finds the longest ref at the start of a path. No ref's name is the start of another's up to a slash (ref.nested),
+ * except for refs older than that rule. No name begins with a commit's id, which clients use for file after file. */
 enum cairn_status cairn_hub_find_place(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 				       const struct cairn_index_repo *repo, const char *raw,
 				       struct cairn_index_commit *out, char path[static CAIRN_INDEX_PATH_MAX + 1],
@@ -186,8 +186,7 @@ enum cairn_status cairn_hub_add_ref(const struct cairn_hub *hub, const struct ca
 	const char *author = cairn_hub_author(asker);
 	struct cairn_index_commit start = {0};
 	enum cairn_status status = CAIRN_OK;
-	/* A revision that does not exist is reported before a bad name, because clients catch that error by its kind.
-	 */
+	/* Report a revision that does not exist before a bad name, because clients catch that error by its kind. */
 	if (!ref->empty)
 		status = cairn_hub_find_revision(hub, asker, repo, ref->start ? ref->start : CAIRN_HUB_MAIN, &start,
 						 diag);
@@ -239,7 +238,7 @@ enum cairn_status cairn_hub_drop_ref(const struct cairn_hub *hub, const struct c
 	struct cairn_index_drop_ref drop = {.repo = repo->id, .kind = kind, .name = name};
 	enum cairn_status status = cairn_index_drop_ref(hub->index, &drop);
 	if (status == CAIRN_E_NOT_FOUND && cairn_diag_has(&drop.write.diag, "revision.unknown"))
-		/* Clients search for these very words. */
+		/* clients search for these very words */
 		return cairn_fail(diag, status, "revision.unknown", CAIRN_NO_OFFSET, "Invalid rev id: %.150s", name);
 	*diag = drop.write.diag;
 	return status;

@@ -7,7 +7,7 @@
 
 enum { TENSORS_LEN_BYTES = 8, TENSORS_NUMBER_DIGITS = 20 };
 
-/* The position in the JSON, and the first fault there. */
+/* The position in the JSON, and the first fault. */
 struct tensors_text {
 	const char *at, *end;
 	const char *fault; /* static; NULL: none so far */
@@ -45,7 +45,7 @@ static void tensors_pass_blanks(struct tensors_text *t)
 		t->at++;
 }
 
-/* Steps over the next character if it is c. @return it was */
+/* Steps over the next character if it is c. @return whether it was */
 static bool tensors_is(struct tensors_text *t, char c)
 {
 	tensors_pass_blanks(t);
@@ -67,7 +67,7 @@ static int tensors_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads four digits after "\u". @return -1: they are no such digits */
+/* Reads four digits after "\u". @return -1: not such digits */
 static int32_t tensors_unit(struct tensors_text *t)
 {
 	int32_t unit = 0;
@@ -82,10 +82,10 @@ static int32_t tensors_unit(struct tensors_text *t)
 	return unit;
 }
 
-/* A string that is kept up to its room, and read to its end. */
+/* A string that is stored up to its room, and read to its end. */
 struct tensors_string {
 	char *out;
-	size_t room, len; /* room is without the terminating zero */
+	size_t room, len; /* room excludes the terminating zero */
 	bool cut;
 };
 
@@ -98,7 +98,7 @@ static void tensors_put(struct tensors_string *s, const char *bytes, size_t n)
 	s->len += n;
 }
 
-/* Escapes are rare in names. For characters that are not ASCII, it suffices to note that there was one. */
+/* Reads an escape, which is rare in names. Does not decode characters that are not ASCII. */
 static bool tensors_escape(struct tensors_text *t, struct tensors_string *s)
 {
 	static const char NAMES[] = "\"\\/bfnrt", BYTES[] = "\"\\/\b\f\n\r\t";
@@ -157,7 +157,7 @@ static bool tensors_number(struct tensors_text *t, uint64_t *out)
 	return t->at > begun || tensors_fail(t, "a whole number was expected");
 }
 
-/* Reads numbers in brackets. @return how many; max + 1: there are more, or it is malformed */
+/* Reads numbers in brackets. @return their number; max + 1: there are more, or the text is malformed */
 static unsigned tensors_numbers(struct tensors_text *t, uint64_t *out, unsigned max)
 {
 	unsigned n = 0;
@@ -178,7 +178,7 @@ static unsigned tensors_numbers(struct tensors_text *t, uint64_t *out, unsigned 
 
 /* --- a tensor ----------------------------------------------------------------------------------------------------- */
 
-/* @return the bits of a value; 0: the type is unknown here */
+/* Returns the bits of a value; 0: the type is unknown here. */
 static unsigned tensors_bits(const char *type)
 {
 	static const struct {

@@ -13,10 +13,10 @@ enum {
 	CAIRN_TENSOR_NAME_MAX = 255,      /* bytes of a name; a longer one is cut */
 	CAIRN_TENSOR_TYPE_MAX = 15,       /* bytes of a type's name */
 	CAIRN_TENSOR_DIMS_MAX = 16,
-	CAIRN_TENSOR_TYPES_MAX = 24, /* different ones in a file */
+	CAIRN_TENSOR_TYPES_MAX = 24, /* types in a file */
 };
 
-/** A tensor. Borrowed for the time of the call. */
+/** A tensor. Borrowed during the call. */
 struct cairn_tensor {
 	const char *name, *type; /* type: "BF16" */
 	unsigned n_dims;
@@ -31,16 +31,16 @@ struct cairn_tensors {
 		char name[CAIRN_TENSOR_TYPE_MAX + 1];
 		uint64_t n_values;
 	} types[CAIRN_TENSOR_TYPES_MAX]; /* in the order of their first use */
-	const char *fault;               /* of CAIRN_E_FORMAT: what is wrong; static */
-	uint64_t fault_at;               /* the byte of the file behind which it is */
+	const char *fault;               /* with CAIRN_E_FORMAT: the fault; static */
+	uint64_t fault_at;               /* offset in the file after which the fault is */
 };
 
-/** Reads a head: its length as 8 bytes, then that much JSON.
+/** Reads a head: its length as 8 bytes, then that many bytes of JSON.
  * @param bytes       the first bytes of the file
  * @param file_bytes  size of the whole file
  * @param visit       visits each tensor in the order of the head, maybe before the head is refused; may be NULL
  * @return CAIRN_OK; CAIRN_E_LIMIT the head is longer than CAIRN_TENSORS_HEAD_MAX; CAIRN_E_FORMAT it is malformed, or a
- *         tensor lies outside of the file, or is not as long as type and shape say: see fault */
+ *         tensor lies outside of the file, or does not have the length of its type and shape: see fault */
 CAIRN_MUST_USE enum cairn_status cairn_tensors_read(struct cairn_tensors *out, const uint8_t *bytes, size_t len,
 						    uint64_t file_bytes,
 						    void (*visit)(void *ctx, const struct cairn_tensor *tensor),

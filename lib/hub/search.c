@@ -9,7 +9,7 @@
 
 enum {
 	SEARCH_HASH_DIGITS = 64,
-	SEARCH_FILES = 8, /* per repository and meaning of the hash */
+	SEARCH_FILES = 8, /* files per repository and meaning of the hash */
 	SEARCH_XORBS = 4, /* xorbs that have the chunk */
 };
 
@@ -31,7 +31,7 @@ struct search {
 	struct cairn_hub_search_end *end;
 };
 
-/* Hashes found by a lookup, kept until it has released the index. */
+/* Hashes found by a lookup, stored until it has released the index. */
 struct search_found {
 	uint32_t n;
 	struct search_hash all[SEARCH_FILES];
@@ -140,7 +140,7 @@ static void search_take_place(void *ctx, const struct cairn_info_place *place)
 		places->xorbs[places->n++] = place->xorb;
 }
 
-/* Finds what a chunk query of an uploader to the repository would find. A private repository has a scope of its own. */
+/* Finds the chunk as a query of an uploader to the repository would. A private repository has a scope of its own. */
 static enum cairn_status search_chunk(struct search *s, const struct cairn_index_repo *repo)
 {
 	char owner[CAIRN_INDEX_OWNER_BYTES];
@@ -155,7 +155,7 @@ static enum cairn_status search_chunk(struct search *s, const struct cairn_index
 	return status;
 }
 
-/* Its duration depends on the repository's files, but not on whether the xorb exists. */
+/* Searches a repository's files. The time depends on these files, but not on whether the xorb exists. */
 static enum cairn_status search_inside(struct search *s, const struct cairn_index_repo *repo)
 {
 	if (repo->n_files >= s->files_left) {

@@ -1,16 +1,16 @@
-/* Finds what a hash names in the repositories, for people. */
+/* Finds what a hash identifies in the repositories, for people. */
 #ifndef CAIRN_HUB_SEARCH_H
 #define CAIRN_HUB_SEARCH_H
 
 #include "hub/reach.h"
 
 enum {
-	CAIRN_HUB_SEARCH_FILES_MAX = 20000, /* files that are read to find a xorb or a chunk */
-	CAIRN_HUB_SEARCH_PATHS_MAX = 50000, /* entries that are read to find the path of a found file */
+	CAIRN_HUB_SEARCH_FILES_MAX = 20000, /* files read to find a xorb or a chunk */
+	CAIRN_HUB_SEARCH_PATHS_MAX = 50000, /* entries read to find the path of a found file */
 	CAIRN_HUB_DIGITS_MIN = 7,           /* fewest digits of a commit's id */
 };
 
-/** The thing of a repository that a hash names. */
+/** The kind of match in a repository. */
 enum cairn_hub_find_kind {
 	CAIRN_HUB_FIND_FILE,
 	CAIRN_HUB_FIND_SHA256,
@@ -19,29 +19,28 @@ enum cairn_hub_find_kind {
 	CAIRN_HUB_FIND_COMMIT,
 };
 
-/** Borrowed for the time of the call. */
+/** A match. Borrowed during the call. */
 struct cairn_hub_find {
 	enum cairn_hub_find_kind kind;
 	const struct cairn_index_repo *repo;
-	const char *path;    /* of the file at the head of main; NULL: not known, or a commit was found */
-	uint64_t size_bytes; /* of the file */
+	const char *path;    /* path of the file at the head of main; NULL: unknown, or a commit was found */
+	uint64_t size_bytes; /* size of the file */
 };
 
-/** The limits that a search met. */
+/** The limits that ended a search. */
 struct cairn_hub_search_end {
 	bool more_repos; /* there are more than CAIRN_HUB_REACH_REPOS_MAX */
 	bool more_files; /* not all files were read for a xorb or a chunk */
 };
 
-/** Can the text be searched for: 64 digits of a hash, or CAIRN_HUB_DIGITS_MIN to 40 of a commit, in lower case? Pure.
- */
+/** Can a text be searched for: 64 digits of a hash, or CAIRN_HUB_DIGITS_MIN to 40 of a commit, in lower case? Pure. */
 bool cairn_hub_is_searched(const char *text);
 
-/** Visits what a hash names. In each repository that the asker may see: a commit, a stored file, or one with this
- * SHA-256. In each that the asker may read: the files that need the xorb, or a xorb with the chunk, but only a few
+/** Visits what a hash identifies. In each repository that the asker may see: a commit, or a stored file with this hash
+ * or SHA-256. In each that the asker may read: the files that need the xorb, or a xorb with the chunk, but only a few
  * files for a xorb. For workers.
- * @param text  one for which cairn_hub_is_searched() is true
- * @param visit  called without locks or readers held
+ * @param text  a text for which cairn_hub_is_searched() is true
+ * @param visit  called while no lock or reader is held
  * @return CAIRN_OK, also if nothing was found; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_search(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,
 						  const char *text,

@@ -10,7 +10,7 @@ static void stranger_take_account(void *ctx, const struct cairn_index_pull *pull
 	*(int64_t *)ctx = pull->account;
 }
 
-/* Finds who opened the pull request that a revision names. @param[out] account  0: nobody known */
+/* Finds the account that opened the pull request of a revision. @param[out] account  0: unknown */
 static enum cairn_status stranger_find_author(const struct cairn_hub *hub, const struct cairn_index_repo *repo,
 					      const char *revision, int64_t *account)
 {
@@ -41,8 +41,9 @@ enum cairn_status cairn_hub_may_propose(const struct cairn_hub *hub, const struc
 	if (status != CAIRN_OK || (may && author == asker->account.id))
 		return status;
 	return cairn_fail(diag, CAIRN_E_DENIED, "repo.denied", CAIRN_NO_OFFSET,
-			  "you may not write in this repository. Propose the change in a pull request (create_pr=True, "
-			  "hf upload --create-pr), with a key that writes and is not for one repository");
+			  "you may not write in this repository. Propose the change in a pull request "
+			  "(create_pr=True, hf upload --create-pr), with a key that may write and is not for "
+			  "one repository");
 }
 
 enum cairn_status cairn_hub_find_own_proposal(const struct cairn_hub *hub, const struct cairn_hub_asker *asker,

@@ -10,12 +10,12 @@ enum { CAIRN_STRETCHES_MAX = 1 << 20 /* 24 bytes of memory each */ };
 /** Consecutive chunks of a xorb that a file has. */
 struct cairn_stretch {
 	int64_t xorb;
-	uint32_t file;  /* the caller's number for it */
+	uint32_t file;  /* the caller's number for the file */
 	uint32_t bytes; /* raw bytes of the chunks */
 	uint16_t start, end;
 };
 
-/** Empty if all but index and owner is zero. */
+/** The stretches. Empty if all members but index and owner are zero. */
 struct cairn_stretches {
 	struct cairn_index *index;
 	char owner[CAIRN_INDEX_OWNER_BYTES];
@@ -32,8 +32,8 @@ void cairn_stretches_fini(struct cairn_stretches *stretches);
 CAIRN_MUST_USE enum cairn_status cairn_stretches_add(struct cairn_stretches *stretches, const struct cairn_hash *hash,
 						     uint32_t file);
 
-/** Visits all stretches, those of one xorb together, in the order of their files' numbers. Stops at the first failure
- * of visit(). @return as visit() */
+/** Visits all stretches, those of one xorb together, in the order of the files' numbers. Stops at the first failure of
+ * visit(). @return as visit() */
 CAIRN_MUST_USE enum cairn_status cairn_stretches_each(
 	struct cairn_stretches *stretches,
 	enum cairn_status (*visit)(void *ctx, const struct cairn_stretch *of_xorb, uint32_t n), void *ctx);

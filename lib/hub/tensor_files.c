@@ -32,7 +32,7 @@ static enum cairn_status tensor_find(const struct cairn_hub_tensor_source *from,
 	return status == CAIRN_OK ? cairn_hub_believe_entry(entry, diag) : status;
 }
 
-/* Notes a file of the map from tensors to files, and one more than there may be. */
+/* Records a file of the map from tensors to files, up to one more than allowed. */
 static bool tensor_note(void *ctx, const struct cairn_json *value)
 {
 	struct cairn_hub_tensor_files *files = ctx;
@@ -83,7 +83,7 @@ void cairn_hub_tensor_files_fini(struct cairn_hub_tensor_files *files)
 	cairn_json_freep(&files->index);
 }
 
-/* Reads the length of a head first: a head is far shorter than the longest. */
+/* Reads the length of a head first: most heads are far shorter than the maximum. */
 static enum cairn_status tensor_read_head(const struct cairn_hub_tensor_source *from, const char *path,
 					  struct cairn_buf *head, struct cairn_tensors *out, struct cairn_diag *diag)
 {
@@ -98,7 +98,7 @@ static enum cairn_status tensor_read_head(const struct cairn_hub_tensor_source *
 	if (len > CAIRN_TENSORS_HEAD_MAX)
 		return cairn_hub_refuse_tensors(diag);
 	cairn_buf_fini(head);
-	*head = cairn_buf_init(CAIRN_HUB_TENSOR_LEN_BYTES + (size_t)len + 1); /* and a zero */
+	*head = cairn_buf_init(CAIRN_HUB_TENSOR_LEN_BYTES + (size_t)len + 1); /* with a zero at the end */
 	head->max--;
 	status = cairn_hub_read_start(from->hub, from->repo, &entry, head, diag);
 	if (status != CAIRN_OK)

@@ -10,7 +10,7 @@ static enum cairn_status tree_no_entry(struct cairn_diag *diag)
 
 void cairn_hub_entry_path(char out[static CAIRN_INDEX_PATH_MAX + 1], const struct cairn_index_entry *entry)
 {
-	/* A repository may list 60,000 files, so no printf() here. */
+	/* no printf() here, because a repository may list 60,000 files */
 	size_t folder_len = strnlen(entry->folder, CAIRN_INDEX_PATH_MAX);
 	size_t slash_len = folder_len > 0 && folder_len < CAIRN_INDEX_PATH_MAX;
 	size_t name_len = strnlen(entry->name, CAIRN_INDEX_PATH_MAX - folder_len - slash_len);
@@ -24,7 +24,7 @@ struct tree_list {
 	const struct cairn_hub_tree_page *page;
 	uint32_t n;
 	char last[CAIRN_INDEX_PATH_MAX + 1];
-	bool more; /* there are more after it */
+	bool more; /* there are more entries after it */
 	void (*visit)(void *ctx, const struct cairn_index_entry *entry);
 	void *ctx;
 };
@@ -132,7 +132,7 @@ enum cairn_status cairn_hub_open_entry(const struct cairn_hub *hub, const struct
 	return status == CAIRN_E_NOT_FOUND ? tree_no_entry(diag) : status;
 }
 
-/* Finds inline bytes that changed on the disk: the engine cannot tell them from those it was given. */
+/* Detects inline bytes that changed on the disk: the engine does not. */
 static enum cairn_status tree_compare_inline(const struct cairn_hub *hub, const struct cairn_index_entry *entry,
 					     const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {

@@ -8,10 +8,10 @@
 
 enum {
 	UPLOAD_SAMPLE_CHARS = 1024, /* clients send 512 bytes */
-	UPLOAD_SEQUENCE_BYTES = 4,  /* the longest one in UTF-8 */
+	UPLOAD_SEQUENCE_BYTES = 4,  /* bytes of the longest character in UTF-8 */
 };
 
-/* Is it the beginning of a character that was cut? */
+/* Are the bytes the beginning of a character that was cut? */
 static bool upload_is_cut_character(const uint8_t *bytes, size_t len)
 {
 	if (len >= UPLOAD_SEQUENCE_BYTES || bytes[0] < 0xc2 || bytes[0] > 0xf4)
@@ -22,7 +22,7 @@ static bool upload_is_cut_character(const uint8_t *bytes, size_t len)
 	return true;
 }
 
-/* Is it UTF-8 without a zero byte? The last character may be cut. */
+/* Are the bytes UTF-8 without a zero? The last character may be cut. */
 static bool upload_is_text(const uint8_t *bytes, size_t len)
 {
 	for (size_t at = 0; at < len;) {
@@ -36,7 +36,7 @@ static bool upload_is_text(const uint8_t *bytes, size_t len)
 	return true;
 }
 
-/* Only whole groups of four characters are decoded, so that a cut sample has no bits left over. */
+/* Decodes only whole groups of four characters, so that a cut sample has no bits left over. */
 static bool upload_sample_is_text(const char *sample)
 {
 	char url[UPLOAD_SAMPLE_CHARS];

@@ -41,7 +41,7 @@ static void usage_take_owner(void *ctx, int64_t number, const char *name)
 		w->status = CAIRN_E_NOMEM;
 }
 
-/* Owners come in the order of their numbers. */
+/* Finds the owners, in the order of their numbers. */
 static enum cairn_status usage_find_owners(struct usage_work *w, struct cairn_diag *diag)
 {
 	enum cairn_status status = cairn_index_each_owner(w->index, usage_take_owner, w);
@@ -74,7 +74,7 @@ static int usage_by_held(const void *a, const void *b)
 
 /* The rows in the order of the bytes they hold, and the place of each row in this order. */
 struct usage_order {
-	struct usage_row **rows; /* owned, as the next */
+	struct usage_row **rows; /* owned, like the next array */
 	uint32_t *places;
 };
 
@@ -153,7 +153,7 @@ static int usage_by_pair(const void *a, const void *b)
 	return x->a != y->a ? (x->a > y->a ? 1 : -1) : (x->b > y->b) - (x->b < y->b);
 }
 
-/* Reads the index a second time. Writes between the two readings may count in one and not in the other. */
+/* Reads the index a second time. A write between the two reads may count in only one of them. */
 static enum cairn_status usage_pair_up(struct usage_work *w, struct cairn_usage *out, const struct usage_order *order)
 {
 	enum { N = CAIRN_USAGE_PAIRS_OF_MAX };
@@ -178,7 +178,7 @@ static enum cairn_status usage_hand_out(struct usage_work *w, struct cairn_usage
 		return CAIRN_E_NOMEM;
 	for (uint32_t i = 0; i < w->n_rows; i++) {
 		out->owners[i] = order->rows[i]->owner;
-		order->rows[i]->owner.name = NULL; /* it belongs to out->owners now */
+		order->rows[i]->owner.name = NULL; /* out->owners owns it now */
 		out->n_owners++;
 	}
 	qsort((void *)order->rows, w->n_rows, sizeof(void *), usage_by_repo);
@@ -223,7 +223,7 @@ static enum cairn_status usage_run(struct usage_work *w, struct cairn_usage *out
 	return status == CAIRN_OK ? usage_hand_out(w, out, &order) : status;
 }
 
-/* The computation reads the whole index, so only one of the daemons that share the index computes at a time. */
+/* Takes the lease: the computation reads the whole index, so only one daemon at a time computes. */
 static enum cairn_status usage_take_lease(struct cairn_index *index, struct cairn_index_lease *lease,
 					  struct cairn_diag *diag)
 {

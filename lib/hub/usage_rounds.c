@@ -1,4 +1,4 @@
-/* Reads all terms, in rounds that fit the memory. */
+/* Reads all terms, in rounds that fit into the memory. */
 #include "hub/usage_work.h"
 #include "index/operate.h"
 
@@ -55,7 +55,7 @@ static int rounds_by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Takes the owners that count. Owners added since the start are unknown. */
+/* Takes the known owners of a file. Owners added since the start are unknown. */
 static void rounds_take_owners(struct usage_work *w, const int64_t *owners, uint32_t n)
 {
 	w->n_members = 0;
@@ -72,7 +72,7 @@ static bool rounds_has(const struct usage_work *w, const struct cairn_index_term
 	return term->xorb_id >= w->from_xorb && (w->to_xorb == 0 || term->xorb_id < w->to_xorb);
 }
 
-/* A file without terms in this round needs no set. */
+/* a file without terms in this round needs no set */
 static void rounds_take_terms(struct usage_work *w, const struct cairn_index_file *file)
 {
 	uint32_t set = 0;
@@ -179,7 +179,7 @@ static enum cairn_status rounds_visit_xorb(struct usage_work *w, struct usage_xo
 	if (usage_stops(w))
 		return CAIRN_E_BUSY;
 	enum cairn_status status = cairn_index_spans(w->index, &xorb->pieces->xorb, 1, NONE, rounds_take_places, xorb);
-	if (status == CAIRN_E_NOT_FOUND) /* its last file was deleted meanwhile */
+	if (status == CAIRN_E_NOT_FOUND) /* the file was deleted meanwhile */
 		return CAIRN_OK;
 	return status == CAIRN_OK ? visit(w, xorb) : status;
 }

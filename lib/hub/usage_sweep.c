@@ -1,4 +1,4 @@
-/* Goes over the bytes of one xorb, and counts to whom each stretch belongs. */
+/* Visits the bytes of one xorb, and counts each stretch for its owners. */
 #include "hub/usage_work.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static enum cairn_status sweep_init(struct sweep *s, struct usage_work *w, const
 	return CAIRN_OK;
 }
 
-/* Edges at one place come in any order, so a set may end there before it begins. */
+/* Passes an edge. Edges at one place come in any order, so a set may end there before it begins. */
 static void sweep_turn(struct sweep *s, const struct sweep_edge *edge)
 {
 	struct usage_set *all = s->w->sets.all, *set = &all[edge->set];
@@ -102,7 +102,8 @@ static void sweep_count(struct sweep *s, uint64_t bytes)
 	}
 }
 
-/* A xorb can be removed only as a whole: if one owner has all pieces, its deletion frees all bytes. */
+/* Counts the bytes that a deletion frees. A xorb can be removed only as a whole: if one owner has all pieces, its
+ * deletion frees all bytes. */
 static void sweep_count_whole(struct usage_work *w, const struct usage_xorb *xorb)
 {
 	const struct usage_sets *sets = &w->sets;

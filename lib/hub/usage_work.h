@@ -12,9 +12,9 @@
 /* A stretch of a xorb that a file of a set of owners has. */
 struct usage_piece {
 	int64_t xorb;
-	uint16_t start, end;    /* chunks, for xorbs whose byte places differ from those of the term */
+	uint16_t start, end;    /* chunks, for xorbs whose byte places differ from those in the term */
 	uint32_t first, behind; /* bytes */
-	uint32_t set;           /* of owners */
+	uint32_t set;           /* set of owners */
 };
 
 /* An owner during the count. */
@@ -28,10 +28,10 @@ struct usage_work {
 	const struct cairn_usage_room *room;
 	bool (*stop)(void *ctx); /* may be NULL */
 	void *stop_ctx;
-	enum cairn_status status; /* of a visit */
-	struct usage_row *rows;   /* by number; owned, as all below */
+	enum cairn_status status; /* status of a visit */
+	struct usage_row *rows;   /* by number; owned, like all pointers below */
 	uint32_t n_rows, rows_cap;
-	uint32_t *members; /* of the file that is visited; n_rows of room */
+	uint32_t *members; /* owners of the visited file; room for n_rows */
 	uint32_t n_members;
 	struct usage_sets sets; /* sets of this round */
 	struct usage_piece *pieces;
@@ -41,7 +41,7 @@ struct usage_work {
 	bool counts_files;          /* true in the first round only */
 	bool is_whole;              /* the pieces are those of all files, with their places */
 	uint64_t *stamps, stamp;    /* n_rows: when an owner was met last */
-	uint32_t *met;              /* n_rows of room: the owners of the bytes that are counted */
+	uint32_t *met;              /* room for n_rows: owners of the bytes being counted */
 	uint64_t held_bytes;
 	uint64_t (*sums)[CAIRN_USAGE_PAIRS_OF_MAX]; /* shared bytes of each pair of the largest owners */
 };
@@ -55,13 +55,12 @@ struct usage_xorb {
 typedef enum cairn_status usage_visit_xorb(struct usage_work *w, const struct usage_xorb *xorb);
 
 /* Visits all xorbs that files use, each with all its pieces. @param top  for each row its place among the largest
- * owners; NULL: not known yet
- * @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_LIMIT more pieces of one xorb than there is room for; as index and
- * store */
+ * owners; NULL: not yet known @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_LIMIT more pieces of one xorb than there
+ * is room for; as index and store */
 CAIRN_MUST_USE enum cairn_status usage_each_xorb(struct usage_work *w, const uint32_t *top, usage_visit_xorb *visit);
 
-/* Adds the bytes of a xorb to the owners that hold them, and to the one whose deletion would free it. @return CAIRN_OK;
- * CAIRN_E_BUSY stopped; CAIRN_E_NOMEM */
+/* Adds the bytes of a xorb to the owners that hold them, and to the owner whose deletion would free it. @return
+ * CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status usage_count_xorb(struct usage_work *w, const struct usage_xorb *xorb);
 
 /* Adds the bytes that each pair of the largest owners shares. @return as usage_count_xorb() */

@@ -1,4 +1,4 @@
-/* Lists all files, finds one by its SHA-256, gives one to another owner, and computes totals. */
+/* Lists all files, finds a file by its SHA-256, gives a file to another owner, and sums sizes. */
 #include "index/backend.h"
 #include "index/rows.h"
 
@@ -8,7 +8,7 @@
 
 CAIRN_SQL(FILE_EACH, "SELECT hash, size, length(terms), id, CASE WHEN $3 <> 0 THEN terms END FROM file WHERE id > $1"
 		     " ORDER BY id LIMIT $2");
-/* The owners are a text of numbers, because SQLite has no arrays. */
+/* Selects a file with its owners as a text of numbers, because SQLite has no arrays. */
 #define OWNED(owners)                                                                                                  \
 	"SELECT f.hash, f.size, length(f.terms), f.id, f.terms, " owners " FROM file f WHERE f.id > $1"                \
 	" ORDER BY f.id LIMIT $2"
@@ -16,7 +16,7 @@ CAIRN_SQL(FILE_EACH, "SELECT hash, size, length(terms), id, CASE WHEN $3 <> 0 TH
 CAIRN_SQL_OF(FILE_EACH_OWNED, OWNED("(SELECT group_concat(scope, ' ') FROM " OWNERS ")"),
 	     OWNED("array_to_string(ARRAY" OWNERS ", ' ')"));
 
-/* The files that claims of SHA-256 $1 by an owner mean. Each text leads its engine's planner to the index of claims. */
+/* Selects files by an owner's claims of SHA-256 $1. Each text leads its planner to the database index of claims. */
 #define LITE_CLAIMED(owner)                                                                                            \
 	"SELECT file, proof FROM file_owner INDEXED BY file_owner_claim WHERE scope = " owner                          \
 	" AND sha256 = $1 ORDER BY file DESC LIMIT " CAIRN_INDEX_SAME_MAX
@@ -31,7 +31,7 @@ CAIRN_SQL_OF(FILE_EACH_OWNED, OWNED("(SELECT group_concat(scope, ' ') FROM " OWN
 CAIRN_SQL_OF(FILE_BY_SHA256, BY_SHA256(LITE_CLAIMED(VIEWER), LITE_CLAIMED("0"), "(coalesce($2, '') GLOB 'hub/*')"),
 	     BY_SHA256(PG_CLAIMED(VIEWER), PG_CLAIMED("0"), "(left(coalesce($2, ''), 4) = 'hub/')"));
 
-/* Owner $2 does not have file $1. Statements that count come before the one that adds. */
+/* True if owner $2 does not have file $1. Statements that count run before the one that adds. */
 #define NOT_OWNED "(SELECT 1 FROM file_owner WHERE file = $1 AND scope = $2 LIMIT 1) IS NULL"
 CAIRN_SQL(FILE_FIND, "SELECT id, size FROM file WHERE hash = $1");
 CAIRN_SQL(FILE_COUNT_REPO, "UPDATE repo SET stored = stored + $3 WHERE scope = $2 AND " NOT_OWNED);
@@ -156,7 +156,7 @@ enum cairn_status cairn_index_file_by_sha256(struct cairn_index *ix, const uint8
 	return cairn_db_whole(&rows);
 }
 
-/* Each sum is a snapshot of its own: a single long one would keep SQLite's log from being begun anew. */
+/* Computes a sum. Each is a snapshot of its own: a single long one would keep SQLite's log from being restarted. */
 static enum cairn_status file_total(struct cairn_index *ix, const struct cairn_sql *sql, uint64_t *n, uint64_t *bytes)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};

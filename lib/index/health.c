@@ -2,7 +2,7 @@
 
 #include "index/writer.h"
 
-/* Did the engine fail, rather than refuse this write for its content? */
+/* Did the engine fail, or did it refuse this write for its content? */
 static bool health_is_failure(const struct cairn_index_write *write)
 {
 	static const char *const RULES[] = {"index.database", "index.corrupt", "index.silent"};

@@ -1,4 +1,4 @@
-/* The functions of index.h, operate.h, examine.h and snapshot.h, each passed to the engine. */
+/* The functions of index.h, operate.h, examine.h and snapshot.h: each calls the engine's function. */
 #include "index/backend.h"
 
 #include <stdlib.h>
@@ -26,9 +26,10 @@ void cairn_index_finish_screens(struct cairn_index *ix)
 }
 
 enum cairn_status cairn_index_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
+				     bool withdrawn,
 				     bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx)
 {
-	return ix->backend->dedupe(ix, scope, chunk, visit, ctx);
+	return ix->backend->dedupe(ix, scope, chunk, withdrawn, visit, ctx);
 }
 
 enum cairn_status cairn_index_file(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,

@@ -8,7 +8,7 @@ CAIRN_SQL(NEEDS_LAST_XORB, "SELECT coalesce(max(id), 0) FROM xorb");
 
 struct cairn_index_needs {
 	int64_t last_xorb;
-	uint64_t n_files; /* read so far */
+	uint64_t n_files; /* number of files read */
 	uint64_t n_bits;
 	uint8_t bits[];
 };

@@ -1,4 +1,4 @@
-/* Finds the xorbs that files need, from their terms alone. A collection checks the table reference against this. */
+/* Finds the xorbs that files need, from their terms alone. A collection compares the table reference with this. */
 #ifndef CAIRN_INDEX_NEEDS_H
 #define CAIRN_INDEX_NEEDS_H
 
@@ -6,13 +6,14 @@
 
 #include <stdatomic.h>
 
-/** A bit for each number that a xorb can have: 12 MiB for a hundred million of them. */
+/** A bit for each number that a xorb can have: 12 MiB for a hundred million xorbs. */
 struct cairn_index_needs;
 
-enum { CAIRN_INDEX_NEEDS_BYTES_MAX = 64 * 1024 * 1024 }; /* beyond it numbers share bits, so more seem needed */
+/* beyond this, numbers share bits, so that more xorbs seem needed */
+enum { CAIRN_INDEX_NEEDS_BYTES_MAX = 64 * 1024 * 1024 };
 
-/** Reads the terms of all files, a page at a time, so that nothing waits for it: 0.3 s for a million terms. It may miss
- * a file that comes meanwhile; such a file's references are as new as its terms.
+/** Reads the terms of all files, a page at a time, so that no write waits for it: 0.3 s for a million terms. It may
+ * miss a file that is added meanwhile; the references of that file are written with its terms.
  * @param n_read  increased with each file, for other threads to read; may be NULL
  * @param stop  called between pages; may be NULL
  * @return CAIRN_OK; CAIRN_E_BUSY stopped; CAIRN_E_DAMAGED, CAIRN_E_IO a file cannot be read; as every read (index.h) */

@@ -93,7 +93,7 @@ bool cairn_index_is_remote(const struct cairn_index *ix)
 	return ix->backend->remote;
 }
 
-/* Refuses what only SQLite can do. */
+/* Refuses a call that only SQLite has. */
 static enum cairn_status index_refuse(struct cairn_diag *diag, const char *what)
 {
 	return cairn_fail(diag, CAIRN_E_USAGE, "index.engine", CAIRN_NO_OFFSET,
@@ -103,7 +103,7 @@ static enum cairn_status index_refuse(struct cairn_diag *diag, const char *what)
 enum cairn_status cairn_index_mend(struct cairn_index *ix, const struct cairn_index_mender *mender,
 				   struct cairn_diag *diag)
 {
-	return ix->backend->mend ? ix->backend->mend(ix, mender, diag) : index_refuse(diag, "put itself right");
+	return ix->backend->mend ? ix->backend->mend(ix, mender, diag) : index_refuse(diag, "repair itself");
 }
 
 enum cairn_status cairn_index_backup(const char *url, const char *path, struct cairn_diag *diag)
@@ -138,6 +138,17 @@ enum cairn_status cairn_index_backup_examine(const char *url, const char *path, 
 		return CAIRN_E_USAGE;
 	return backend->backup_examine ? backend->backup_examine(where, path, visit, ctx, diag)
 				       : index_refuse(diag, "be read from a file");
+}
+
+enum cairn_status cairn_index_backup_unmirror(const char *url, const char *path, uint64_t *n_files, uint64_t *bytes,
+					      struct cairn_diag *diag)
+{
+	const char *where;
+	const struct cairn_index_backend *backend = index_engine(url, &where, diag);
+	if (!backend)
+		return CAIRN_E_USAGE;
+	return backend->backup_unmirror ? backend->backup_unmirror(where, path, n_files, bytes, diag)
+					: index_refuse(diag, "be changed in a file");
 }
 
 enum cairn_status cairn_index_snapshot_open(struct cairn_index_snapshot **out, const char *url, struct cairn_diag *diag)

@@ -1,37 +1,37 @@
-/* An operator's view of an index: walks over all of it, owners, sums. */
+/* Reads all of an index for its operator: lists of rows, owners, sums. */
 #ifndef CAIRN_INDEX_OPERATE_H
 #define CAIRN_INDEX_OPERATE_H
 
 #include "index/index.h"
 
-enum { CAIRN_INDEX_PAGE_MAX = 512 }; /* rows of one call of the walks below */
+enum { CAIRN_INDEX_PAGE_MAX = 512 }; /* rows of one page of the lists below */
 
 /** Visits xorbs, or files, in the order in which they came, a page at a time. Each page is one snapshot, held while its
- * rows are visited, so the visitor only takes notes.
+ * rows are visited, so visit() must not call the index.
  * @param from_id  0, then *next_id of the page before
  * @param limit    rows of this page, at most CAIRN_INDEX_PAGE_MAX count
- * @param visit    its arguments are borrowed for the time of the call
+ * @param visit    its arguments are borrowed during the call
  * @param[out] next_id  0: that was the last page
  * @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_xorb(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 						       void (*visit)(void *ctx, const struct cairn_index_xorb *xorb),
 						       void *ctx, int64_t *next_id);
-/** Does what cairn_index_each_xorb() does, for files. @param with_terms  pass each with its terms */
+/** Does what cairn_index_each_xorb() does, for files. @param with_terms  pass each file with its terms */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_file(struct cairn_index *ix, int64_t from_id, uint32_t limit,
 						       bool with_terms,
 						       void (*visit)(void *ctx, const struct cairn_index_file *file),
 						       void *ctx, int64_t *next_id);
 
-/** A file as an owner has it. Borrowed for the time of the call. */
+/** A file as an owner has it. Borrowed during the call. */
 struct cairn_index_owned {
 	struct cairn_hash hash;
 	uint64_t size_bytes;
-	int64_t at_unix_s; /* when the file first came, from any owner: not for every caller to see */
+	int64_t at_unix_s; /* when the first owner's upload came: not every caller may see it */
 	const char *owner; /* "" is the operator */
-	const char *shown; /* of a repository of the hub, in a list of all owners: "models/ann/cats"; else NULL */
+	const char *shown; /* in a list of all owners, for a repository of the hub: "models/ann/cats"; else NULL */
 	bool has_sha256;
-	uint8_t sha256[CAIRN_SHA256_BYTES]; /* the owner's claim, plain byte order; of several the most believed, then
-					       the smallest; never one proved false */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* SHA-256 that the owner claims, in plain byte order: of several the most
+					       believed, then the smallest; never one proved false */
 	enum cairn_index_belief belief;     /* belief in this claim */
 };
 
@@ -45,18 +45,18 @@ struct cairn_index_owned_after {
  * The time grows with the owner's files, not with the page.
  * @param owner  NULL: all
  * @param limit  rows of this page, at most CAIRN_INDEX_PAGE_MAX count
- * @param[out] more  there are further ones
+ * @param[out] more  there are further files
  * @return CAIRN_OK, also for an unknown owner; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_owned(struct cairn_index *ix, const char *owner,
 							const struct cairn_index_owned_after *after, uint32_t limit,
 							void (*visit)(void *ctx, const struct cairn_index_owned *file),
 							void *ctx, bool *more);
 
-/** Sums, each from a scan: about 0.1 s for 100,000 xorbs and a million files. */
+/** Sums, each computed by a scan: about 0.1 s for 100,000 xorbs and a million files. */
 struct cairn_index_totals {
 	uint64_t n_files, file_bytes;                /* sizes as their owners see them */
-	uint64_t n_retired, retired_bytes;           /* waiting to be swept */
-	uint64_t n_unreferenced, unreferenced_bytes; /* needed by no file; the retired ones among them */
+	uint64_t n_retired, retired_bytes;           /* xorbs that wait to be swept */
+	uint64_t n_unreferenced, unreferenced_bytes; /* xorbs that no file needs, retired ones included */
 };
 /** Computes the sums. @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_totals(struct cairn_index *ix, struct cairn_index_totals *out);
@@ -67,7 +67,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_owner(struct cairn_index *ix,
 							void (*visit)(void *ctx, int64_t owner, const char *name),
 							void *ctx);
 
-/** Receives a file with its terms, and its owners' numbers, ascending. Borrowed. */
+/** Receives a file with its terms, and the numbers of its owners, ascending. Borrowed. */
 typedef void cairn_index_visit_owned_file(void *ctx, const struct cairn_index_file *file, const int64_t *owners,
 					  uint32_t n_owners);
 

@@ -17,17 +17,17 @@
 #define PG_BEST                                                                                                        \
 	"(SELECT true FROM file_owner c WHERE c.file = o.file AND c.scope = o.scope AND (c.proof > o.proof"            \
 	" OR (c.proof = o.proof AND c.sha256 < o.sha256)) LIMIT 1) IS NULL"
-/* The files of all owners. */
+/* Selects the files of all owners. */
 #define LITE_ALL                                                                                                       \
 	"SELECT f.hash, f.size, f.at, " LITE_CLAIM ", s.name, o.proof, " CAIRN_SQLITE_SHOWN                            \
 	" FROM file f CROSS JOIN file_owner o ON o.file = f.id"                                                        \
 	" CROSS JOIN scope s ON s.id = o.scope WHERE" LITE_BEST
-/* Owners are always looked up after the file, whatever the planner estimates. */
+/* Looks owners up after the file, whatever the planner estimates. */
 #define PG_ALL(files)                                                                                                  \
 	"SELECT f.hash, f.size, f.at, " PG_CLAIM ", s.name, o.proof, " CAIRN_POSTGRES_SHOWN " FROM " files             \
 	" CROSS JOIN LATERAL (SELECT * FROM file_owner o WHERE o.file = f.id AND " PG_BEST " OFFSET 0) o"              \
 	" CROSS JOIN LATERAL (SELECT id, name FROM scope WHERE id = o.scope LIMIT 1) s"
-/* The files of owner $1, each once. Its claims are read afterwards. */
+/* Selects the files of owner $1, each once. The claims are read afterwards. */
 #define LITE_ONE                                                                                                       \
 	"SELECT f.hash, f.size, f.at, " LITE_CLAIM ", $1, o.proof FROM (SELECT DISTINCT file, scope"                   \
 	" FROM file_owner INDEXED BY file_owner_claim WHERE scope = " OWNED_ID ") u CROSS JOIN file f"                 \
@@ -41,7 +41,7 @@ CAIRN_SQL_OF(OWNED_EACH, LITE_ONE " AND f.hash > $2 ORDER BY f.hash LIMIT $3",
 		    " proof FROM file_owner WHERE scope + 0 = " OWNED_ID
 		    " ORDER BY file, proof DESC, sha256) o JOIN file f ON f.id = o.file WHERE f.hash > $2"
 		    " ORDER BY f.hash LIMIT $3");
-/* Files in the order of their numbers, which is that of the table. */
+/* Selects files in the order of their numbers, which is that of the table. */
 CAIRN_SQL_OF(OWNED_EACH_ALL,
 	     LITE_ALL " AND f.hash >= $2 AND (f.hash > $2 OR s.name > $1) ORDER BY f.hash, s.name LIMIT $3",
 	     PG_ALL("file f") " WHERE f.hash >= $2 AND (f.hash > $2 OR s.name > $1::text)"
@@ -59,7 +59,7 @@ CAIRN_SQL_OF(OWNED_SHA256,
 	     " AND o.sha256 = $2 AND o.proof > 0 ORDER BY f.hash LIMIT $3",
 	     PG_ONE "file_owner o" PG_FILES("o.file") " WHERE o.scope + 0 = " OWNED_ID
 						      " AND o.sha256 = $2 AND o.proof > 0 ORDER BY f.hash LIMIT $3");
-/* Looks up each of the owner's files under the xorb's number, even if there is none (-1): time must not tell. */
+/* Looks up each file of the owner under the xorb's number, even that of no xorb (-1), so the time reveals nothing. */
 CAIRN_SQL_OF(OWNED_XORB,
 	     LITE_ONE " AND EXISTS(SELECT 1 FROM reference r WHERE r.file = u.file"
 		      " AND r.xorb = coalesce((SELECT id FROM xorb WHERE hash = $2), -1)) ORDER BY f.hash LIMIT $3",
@@ -85,14 +85,14 @@ CAIRN_SQL_OF(OWNED_ALL_XORB,
 		     "r.file")) " WHERE $1::text IS NULL"
 				" AND r.xorb = (SELECT id FROM xorb WHERE hash = $2) ORDER BY f.hash, s.name LIMIT $3");
 
-/* Each text leads its engine's planner to the index of claims. */
+/* Each text leads its engine's planner to the database index of claims. */
 CAIRN_SQL_OF(OWNED_OWNERS,
 	     "SELECT s.id, s.name FROM scope s WHERE EXISTS(SELECT 1 FROM file_owner o INDEXED BY file_owner_claim"
 	     " WHERE o.scope = s.id) ORDER BY s.id",
 	     "SELECT s.id, s.name FROM scope s WHERE (SELECT true FROM file_owner o WHERE o.scope + 0 = s.id LIMIT 1)"
 	     " IS NOT NULL ORDER BY s.id");
 
-/* @param of_all  the rows have a shown name @param owner  room for a name */
+/* @param of_all  the rows have a shown name @param owner  buffer for a name */
 static enum cairn_status owned_row(struct cairn_db_rows *row, bool of_all,
 				   char owner[static CAIRN_INDEX_SCOPE_TEXT_MAX + 1], struct cairn_index_owned *out)
 {

@@ -1,4 +1,4 @@
-/* Reads claims of SHA-256: those due, false ones, and how many. */
+/* Reads claims of SHA-256 (those due, the false ones), and counts them. */
 #include "index/proof.h"
 
 #include "index/backend.h"
@@ -27,7 +27,7 @@ CAIRN_SQL_OF(PROOF_EACH_LIE,
 	     " (SELECT id, name FROM scope WHERE id = w.scope LIMIT 1) s"
 	     " WHERE w.proof = 0 AND w.file <= $2 AND (w.file < $2 OR (s.name, w.sha256) > ($3, $4))"
 	     " ORDER BY w.file DESC, s.name, w.sha256 LIMIT $1");
-/* Few claims are due, and a join could read all files of PostgreSQL for them. */
+/* Few claims are due, but PostgreSQL could read all files for a join. */
 CAIRN_SQL_OF(PROOF_CLAIMS,
 	     "SELECT count(*), coalesce(sum(f.size), 0), (SELECT count(*) FROM file_owner WHERE proof = 0)"
 	     " FROM file_owner w INDEXED BY file_owner_due CROSS JOIN file f ON f.id = w.file"
@@ -69,7 +69,7 @@ enum cairn_status cairn_index_each_due(struct cairn_index *ix, int64_t after_own
 enum cairn_status cairn_index_each_lie(struct cairn_index *ix, const struct cairn_index_lie *after, uint32_t limit,
 				       cairn_index_visit_lie *visit, void *ctx, bool *more)
 {
-	/* All file numbers are below INT64_MAX. */
+	/* all file numbers are below INT64_MAX */
 	static const struct cairn_index_lie FIRST = {.file_id = INT64_MAX, .owner = ""};
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	char owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
@@ -106,7 +106,7 @@ enum cairn_status cairn_index_claims(struct cairn_index *ix, struct cairn_index_
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	*out = (struct cairn_index_claims){0};
-	/* After a move all claims may be due. */
+	/* after a move, all claims may be due */
 	enum cairn_status status = cairn_records_scan(ix, &rows, CAIRN_DB_TAKES_LONG, &PROOF_CLAIMS);
 	if (status != CAIRN_OK)
 		return status;

@@ -8,11 +8,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* For an account a and its repository r. */
+/* Columns for an account a and its repository r. */
 #define COLUMNS(sums)                                                                                                  \
 	"a.name, a.quota, CASE WHEN " sums " THEN " CAIRN_ACCOUNT_COUNTS                                               \
 	" ELSE 0 END, r.kind, r.name, r.quota, " CAIRN_REPO_COUNTS("r")
-/* The files of an owner are in the index by claims. Each text leads its engine's planner to that index. */
+/* Selects the files of an owner, by the database index of claims, to which each text leads its engine's planner. */
 #define SQLITE_FILES(owner)                                                                                            \
 	"(SELECT DISTINCT file FROM file_owner INDEXED BY file_owner_claim WHERE scope = " owner ") w"
 #define POSTGRES_FILES(owner) "(SELECT DISTINCT file FROM file_owner WHERE scope + 0 = " owner ") w"
@@ -27,7 +27,7 @@
 #define SET_OWNER(owned)                                                                                               \
 	"UPDATE scope AS s SET quota = $2, stored = CASE WHEN CAST($2 AS bigint) IS NULL THEN 0 WHEN quota IS NULL"    \
 	" THEN " owned " ELSE stored END WHERE id = $1"
-/* If two have the same name, the hub's comes first and counts. */
+/* If two places have the same name, the hub's comes first and counts. */
 #define EACH(bytewise)                                                                                                        \
 	"SELECT place, quota, stored FROM (SELECT place, quota, stored, row_number() OVER (PARTITION BY place"                \
 	" ORDER BY after) AS nth FROM (SELECT a.name" bytewise " AS place, a.quota, " CAIRN_ACCOUNT_COUNTS                    \
@@ -48,7 +48,7 @@ CAIRN_SQL(
 	QUOTA_CHECK,
 	"SELECT " COLUMNS("a.quota IS NOT NULL") " FROM repo r CROSS JOIN account a"
 						 " WHERE a.id = r.account AND r.scope = $1 AND " CAIRN_REPO_KEPT("r"));
-/* A xorb that no file needs yet counts for the account of the repository, or for another owner. */
+/* Adds the owner to which a xorb counts that no file needs yet: the account of the repository, or another owner. */
 CAIRN_SQL(UNREGISTERED_OWNER, "INSERT INTO scope(name) SELECT CAST($1 AS text) WHERE NOT EXISTS(SELECT 1 FROM scope"
 			      " WHERE name = CAST($1 AS text))");
 CAIRN_SQL(
@@ -166,7 +166,7 @@ static enum cairn_status quota_refuse(struct cairn_diag *diag, const char *rule,
 	return CAIRN_E_DENIED;
 }
 
-/* Are so many more bytes within the quota of one place? */
+/* Does the quota of one place permit so many more bytes? */
 static enum cairn_status quota_check_room(const char *place, const struct cairn_index_room *room, uint64_t more_bytes,
 					  struct cairn_diag *diag)
 {
@@ -211,7 +211,7 @@ static enum cairn_status quota_check_repo(const struct cairn_index_tx *tx, struc
 	return status == CAIRN_OK ? cairn_index_quota_check(&quota, 0, diag) : status;
 }
 
-/* For owners that are not repositories of the hub. */
+/* Checks the quota of an owner that is not a repository of the hub. */
 static enum cairn_status quota_check_owner(struct cairn_db_rows *row, struct cairn_diag *diag)
 {
 	char name[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
@@ -221,7 +221,7 @@ static enum cairn_status quota_check_owner(struct cairn_db_rows *row, struct cai
 	return status == CAIRN_OK ? quota_check_room(name, &room, 0, diag) : status;
 }
 
-/* Checks only what grew: the rest may be over a quota that was lowered since. */
+/* Checks only the owners that grew: others may exceed a quota that was lowered since. */
 enum cairn_status cairn_records_check_quota(struct cairn_index_tx *tx, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows repo = {0}, owner = {0};
@@ -268,8 +268,8 @@ static enum cairn_status quota_refuse_unregistered(struct cairn_diag *diag, uint
 	return CAIRN_E_DENIED;
 }
 
-/* @param sum of all xorbs that no file needs yet: number and bytes @param quota of the account, or of another owner; no
- *   row: none */
+/* @param sum  number and bytes of all xorbs that no file needs yet @param quota  quota of the account, or of another
+ *             owner; no row: none */
 static enum cairn_status quota_check_unregistered(const struct cairn_index_put_xorb *put, struct cairn_db_rows *sum,
 						  struct cairn_db_rows *quota, struct cairn_diag *diag)
 {

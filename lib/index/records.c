@@ -5,7 +5,7 @@
 CAIRN_SQL(SCOPE_FIND, "SELECT id FROM scope WHERE name = $1");
 CAIRN_SQL(SCOPE_ADD, "INSERT INTO scope(name) VALUES($1) RETURNING id");
 
-/* "one" is the savepoint of the write at hand: there is never a second one. */
+/* "one" is the savepoint of the current write: there is never a second one. */
 CAIRN_SQL(TX_SAVE, "SAVEPOINT one");
 CAIRN_SQL(TX_UNDO, "ROLLBACK TO SAVEPOINT one");
 CAIRN_SQL(TX_RELEASE, "RELEASE SAVEPOINT one");
@@ -56,7 +56,7 @@ enum cairn_status cairn_records_number(struct cairn_index_tx *tx, const struct c
 	return status;
 }
 
-/* The owner of a repository is made with the repository, never here: a token may outlive its repository. */
+/* Never makes the owner of a repository, which is made with the repository: a token may outlive its repository. */
 enum cairn_status cairn_records_scope(struct cairn_index_tx *tx, const char *name, int64_t *id)
 {
 	*id = 0;
@@ -68,7 +68,7 @@ enum cairn_status cairn_records_scope(struct cairn_index_tx *tx, const char *nam
 	return status;
 }
 
-/* A server gets the savepoint with the first statements of the write. */
+/* Saves. A server gets the savepoint with the first statements of the write. */
 enum cairn_status cairn_records_save(struct cairn_index_tx *tx)
 {
 	tx->saved = *tx->counts;
@@ -90,4 +90,10 @@ enum cairn_status cairn_records_release(struct cairn_index_tx *tx)
 enum cairn_status cairn_records_probe(struct cairn_index_tx *tx)
 {
 	return cairn_db_run(tx->db, &TX_PROBE, NULL, NULL);
+}
+
+enum cairn_status cairn_records_content_unknown(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "content.unknown", CAIRN_NO_OFFSET,
+			  "the mirrored repository has no content of that number and length, or no file for it");
 }

@@ -1,9 +1,10 @@
-/* The requests that write, each with its function. */
+/* Requests that write, each with its function. */
 #include "index/backend.h"
 
 enum {
-	REQUEST_CHUNK_BYTES = 40,   /* of a list, for each chunk */
-	REQUEST_OBJECT_BYTES = 200, /* of an object and its owner, about; of a file of a commit likewise */
+	REQUEST_CHUNK_BYTES = 40,   /* bytes of a chunk list for each chunk */
+	REQUEST_OBJECT_BYTES = 200, /* Estimated bytes of one row of a write request, such as an object with its owner
+				       or a file of a commit. */
 };
 
 static uint64_t request_xorb_bytes(const struct cairn_index_write *write)
@@ -26,8 +27,7 @@ static uint64_t request_adopted_bytes(const struct cairn_index_write *write)
 	return (uint64_t)((const struct cairn_index_adopt_files *)write)->n * REQUEST_OBJECT_BYTES;
 }
 
-/* A deletion or a copy of a folder may change any number of rows, which is known only when it is written. So it is a
- * transaction of its own. */
+/* The size of a write of any number of rows, such as a deletion or copy of a folder. It gets its own transaction. */
 static const uint64_t REQUEST_ANY_BYTES = (uint64_t)CAIRN_INDEX_COMMIT_ROWS_MAX * REQUEST_OBJECT_BYTES;
 
 static uint64_t request_operation_bytes(const struct cairn_index_operation *operation)
@@ -65,6 +65,11 @@ static uint64_t request_ref_bytes(const struct cairn_index_write *write)
 static uint64_t request_fill_bytes(const struct cairn_index_write *write)
 {
 	return REQUEST_OBJECT_BYTES + ((const struct cairn_index_fill_content *)write)->len;
+}
+
+static uint64_t request_places_bytes(const struct cairn_index_write *write)
+{
+	return (uint64_t)((const struct cairn_index_keep_places *)write)->n * REQUEST_OBJECT_BYTES;
 }
 
 static uint64_t request_squash_bytes(const struct cairn_index_write *write)
@@ -127,8 +132,9 @@ REQUEST(change_objects, request_changes_bytes, false)
 CAIRN_RECORD_WRITES(RECORD)
 RECORD_OF(add_repo, request_repo_bytes, false)
 RECORD_OF(fill_content, request_fill_bytes, false)
+RECORD_OF(keep_places, request_places_bytes, false)
 
-/* With an engine on this machine, all that readers see is durable. */
+/* Succeeds at once: with an engine on this machine, all that readers see is durable. */
 static enum cairn_status request_confirmed(struct cairn_index_write *write)
 {
 	write->status = CAIRN_OK;

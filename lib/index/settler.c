@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { SETTLER_TRY_MS = 1000 }; /* from a failed transaction to the next try, even if no write waits */
+enum { SETTLER_TRY_MS = 1000 }; /* time from a failed transaction to the next try, even if no write waits */
 
 static void settler_describe(struct cairn_index_settling *out, const struct cairn_index_write *write)
 {
@@ -20,7 +20,7 @@ static void settler_describe(struct cairn_index_settling *out, const struct cair
 	}
 }
 
-/* A shard that cannot be seen was lost with its server, or was removed since. */
+/* Decides a write after its shard was looked up: an invisible shard was lost with its server, or removed since. */
 static void settler_judge(struct cairn_index_write *write, const struct cairn_index_settling *settling)
 {
 	write->status = CAIRN_OK;
@@ -85,9 +85,7 @@ static void settler_serve(struct cairn_settler *s, struct cairn_index_write *bat
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* --- the thread --------------------------------------------------------------------------------------------------- */
-
-/* Under the lock. After a failure, wakes up each second to test whether the failure is over. */
+/* Called with the lock. After a failure, wakes up each second to test whether the failure is over. */
 static void settler_wait(struct cairn_settler *s)
 {
 	const struct timespec until = cairn_cond_in_ms(SETTLER_TRY_MS);

@@ -1,23 +1,22 @@
-/* Writes in several transactions, so that others get in between. Nobody sees them before the last one shows them. */
+/* Writes in several transactions, so other writes run in between. Their rows are invisible until the last. */
 #ifndef CAIRN_INDEX_STAGE_H
 #define CAIRN_INDEX_STAGE_H
 
 #include "index/hub/history.h"
 
-/** Begins the state of a write in several transactions. An engine makes it while it applies the write for the first
- * time, and the writer then applies the write again and again, each time in another transaction. On the writer's thread
- * alone. */
+/** The head of the state of a write in several transactions. The engine makes it when it first applies the write. The
+ * writer then applies the write repeatedly, each time in another transaction. Only the writer's thread uses it. */
 struct cairn_index_stage {
-	/* The engine's: the write ends with the transaction at hand. */
+	/* Set by the engine: the write ends with the current transaction. */
 	bool done;
-	/* The engine's, or the writer's when a transaction failed: what was written is removed, and the write then ends
-	 * with this status. */
+	/* Set by the engine, or by the writer after a failed transaction: the rows written are removed, and the write
+	 * then ends with this status. */
 	bool undoes;
 	enum cairn_status status;
 	struct cairn_diag diag;
-	/* The engine's: a piece was begun. The writer sets it to false when the piece's transaction has ended. */
+	/* Set by the engine: a piece was begun. The writer clears it when the piece's transaction has ended. */
 	bool in_try;
-	/* The writer's: a transaction was committed, so there may be something to remove. */
+	/* Set by the writer: a transaction was committed, so there may be rows to remove. */
 	bool is_kept;
 	/** Frees the state, and changes nothing in the index. */
 	void (*free)(struct cairn_index_stage *stage);

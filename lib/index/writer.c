@@ -8,8 +8,9 @@
 enum {
 	WRITER_BATCH_MAX = 64,
 	WRITER_QUEUE_MAX = 4096,
-	WRITER_BATCH_BYTES = 4 * 1024 * 1024, /* of lists and shards in one transaction, to keep commits short */
-	WRITER_HEAVY_BYTES = 256 * 1024,      /* a larger write is a batch of its own */
+	/* most bytes of lists and shards in one transaction, to keep commits short */
+	WRITER_BATCH_BYTES = 4 * 1024 * 1024,
+	WRITER_HEAVY_BYTES = 256 * 1024, /* a larger write is a batch of its own */
 };
 
 static uint64_t writer_bytes(const struct cairn_index_write *write)
@@ -19,9 +20,9 @@ static uint64_t writer_bytes(const struct cairn_index_write *write)
 	return write->kind->bytes ? write->kind->bytes(write) : 0;
 }
 
-/* --- what waits --------------------------------------------------------------------------------------------------- */
+/* --- waiting writes ----------------------------------------------------------------------------------------------- */
 
-/* Under the lock, as all of this section. */
+/* Called with the lock, as all functions of this section. */
 static void writer_line_up(struct cairn_writer *w, struct cairn_writer_turn *turn)
 {
 	turn->next = NULL;
@@ -55,7 +56,7 @@ static void writer_push_back(struct cairn_writer *w, struct cairn_index_write *w
 	w->n_queued++;
 }
 
-/* Takes a write of the first turn, which becomes the last one. The line is not empty. */
+/* Takes a write of the first sender in line, who becomes the last. The line must not be empty. */
 static struct cairn_index_write *writer_pop(struct cairn_writer *w)
 {
 	struct cairn_writer_turn *turn = w->line;
@@ -71,7 +72,7 @@ static struct cairn_index_write *writer_pop(struct cairn_writer *w)
 	return write;
 }
 
-/* A probe waits for all writes queued before it, from any sender. */
+/* Is the probe's turn now? It waits for all writes queued before it, from any sender. */
 static bool writer_probe_is_due(const struct cairn_writer *w)
 {
 	if (!w->probe_waits)
@@ -104,7 +105,7 @@ static bool writer_has_room(const struct cairn_writer *w, const struct writer_lo
 	       load->bytes + bytes <= WRITER_BATCH_BYTES;
 }
 
-/* The batch is the writes that queued up during the last commit, as far as they fit. There is no timer. */
+/* Takes a batch: the writes that queued up during the last commit, as far as they fit. There is no timer. */
 static struct cairn_index_write *writer_take(struct cairn_writer *w, struct writer_load *load)
 {
 	struct cairn_index_write *first = NULL, **end = &first;
@@ -124,8 +125,8 @@ static struct cairn_index_write *writer_take(struct cairn_writer *w, struct writ
 	return first;
 }
 
-/* If several daemons write, a transaction may wait to begin. Adds the writes that were queued meanwhile, but no probe:
- * a write of the batch may go on in another transaction, and a probe waits for it. */
+/* Adds writes that were queued while the transaction waited to begin, as it may if several daemons write. Adds no
+ * probe: a write of the batch may continue in another transaction, and a probe waits for it. */
 static void writer_top_up(struct cairn_writer *w, struct cairn_index_write *batch)
 {
 	struct writer_load load = {0};
@@ -148,7 +149,7 @@ static bool writer_explain(struct cairn_index *ix, struct cairn_index_write *wri
 	return false;
 }
 
-/* Applies a write, and checks the quotas of what grew. */
+/* Applies a write, and checks the quotas of all owners that grew. */
 static bool writer_apply_one(struct cairn_index *ix, struct cairn_index_write *write)
 {
 	const struct cairn_index_backend *engine = ix->backend;
@@ -163,7 +164,7 @@ static bool writer_apply_one(struct cairn_index *ix, struct cairn_index_write *w
 	return write->status == CAIRN_OK || writer_explain(ix, write);
 }
 
-/* The savepoint failed, and so the write fails, even if it was applied. */
+/* Fails a write because its savepoint failed, even if the write was applied. */
 static bool writer_lose(struct cairn_index *ix, struct cairn_index_write *write, enum cairn_status status)
 {
 	write->diag = (struct cairn_diag){0};
@@ -171,14 +172,14 @@ static bool writer_lose(struct cairn_index *ix, struct cairn_index_write *write,
 	return writer_explain(ix, write);
 }
 
-/* @return false: the whole transaction must be rolled back; the write says why */
+/* @return false: the whole transaction must be rolled back; the write has the reason */
 static bool writer_apply_alone(struct cairn_index *ix, struct cairn_index_write *write)
 {
 	struct cairn_index_tx *tx = ix->backend->tx(ix);
 	enum cairn_status status = cairn_records_save(tx);
 	if (status != CAIRN_OK)
 		return writer_lose(ix, write, status);
-	/* Some failures end the whole transaction by themselves. */
+	/* some failures end the whole transaction by themselves */
 	if (!writer_apply_one(ix, write) && (!ix->backend->is_open(ix) || cairn_records_undo(tx) != CAIRN_OK))
 		return false;
 	status = cairn_records_release(tx);
@@ -186,7 +187,8 @@ static bool writer_apply_alone(struct cairn_index *ix, struct cairn_index_write 
 }
 
 /* A probe succeeds even while the index is frozen, because reads still work.
- * @param alone  a write that fails is undone by itself, and the transaction goes on @return as writer_apply_alone() */
+ * @param alone  a write that fails is undone by itself, and the transaction continues @return as
+ * writer_apply_alone() */
 static bool writer_apply(struct cairn_index *ix, struct cairn_index_write *write, bool alone)
 {
 	enum cairn_index_frozen frozen = ix->backend->tx(ix)->frozen;
@@ -201,14 +203,13 @@ static bool writer_apply(struct cairn_index *ix, struct cairn_index_write *write
 /* The outcome of a transaction. */
 struct writer_outcome {
 	bool bad;   /* the batch failed because a write failed */
-	bool joint; /* one of the joined writes failed, but which is not known */
+	bool joint; /* one of the joined writes failed, but it is unknown which */
 	bool ahead; /* committed ahead, to be settled */
 };
 
-/* Joins the shards of a batch if the engine is on another machine. Shards that it does not take are applied one by one,
- * and so are all if one fails. A batch is committed ahead only if it has joined shards and nothing else, since only
- * these can be recognized later. Do not commit ahead while the settler is failing: few unanswered writes should be
- * visible. */
+/* Joins the shards of a batch if the engine is on another machine. Shards that it does not accept are applied one by
+ * one; if one fails, so are all. A batch is committed ahead only if it has nothing but joined shards: only these can be
+ * recognized later. Does not commit ahead while the settler fails: few unanswered writes should be visible. */
 static enum cairn_status writer_join(struct cairn_index *ix, struct cairn_index_write *batch, bool alone,
 				     struct writer_outcome *out, struct cairn_diag *diag)
 {
@@ -289,10 +290,9 @@ static void writer_fail(struct cairn_index_write *batch, enum cairn_status statu
 	}
 }
 
-/* Savepoints let one bad write fail alone, but copy each changed page: 1,300 shards/s against 1,600. Bad writes are
- * rare, so savepoints are used only for a batch that has one. It stays one transaction: otherwise each bad upload would
- * cost everybody a sync.
- * @return it was committed ahead */
+/* Commits a batch. Savepoints let one bad write fail alone, but copy each changed page: 1,300 shards/s against 1,600.
+ * Bad writes are rare, so only a batch with a bad write uses savepoints. It stays one transaction: otherwise each bad
+ * upload would cost everybody a sync. @return it was committed ahead */
 static bool writer_commit(struct cairn_index *ix, struct cairn_index_write *batch, bool more)
 {
 	struct cairn_diag diag = {0};
@@ -316,7 +316,7 @@ static bool writer_commit(struct cairn_index *ix, struct cairn_index_write *batc
 	return status == CAIRN_OK && out.ahead;
 }
 
-/* The disk was full: retries the write alone, with the reserve of disk space. */
+/* Retries a write alone, with the reserve of disk space, because the disk was full. */
 static void writer_commit_kept(struct cairn_index *ix, struct cairn_index_write *write)
 {
 	struct cairn_index_write *next = write->next;
@@ -327,7 +327,7 @@ static void writer_commit_kept(struct cairn_index *ix, struct cairn_index_write 
 	write->next = next;
 }
 
-/* The disk is full when a write says so. */
+/* Frees disk space if a write of the batch found the disk full. */
 static void writer_make_room(struct cairn_index *ix, struct cairn_index_write *batch)
 {
 	bool full = false;
@@ -354,8 +354,8 @@ static void writer_count(struct cairn_writer *w, const struct cairn_index_write 
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Ends the transaction of a write that takes several. If it failed, what the earlier ones wrote is removed in further
- * ones; if that fails, too, the next collection removes it. @return the write goes on */
+/* Ends the transaction of a write that takes several. If it failed, further transactions remove the rows of earlier
+ * ones; if that fails, too, the next collection does. @return the write continues */
 static bool writer_goes_on(struct cairn_writer *w, struct cairn_index_write *write)
 {
 	struct cairn_index_stage *stage = write->stage;
@@ -478,7 +478,7 @@ void cairn_writer_stats(struct cairn_writer *w, struct cairn_index_stats *out)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Under the lock. */
+/* Called with the lock. */
 static void writer_queue(struct cairn_writer *w, struct cairn_index_write *write)
 {
 	write->status = CAIRN_OK;
@@ -570,7 +570,7 @@ static void writer_probed(struct cairn_index_write *write)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Under the lock. */
+/* Called with the lock. */
 static void writer_queue_probe(struct cairn_writer *w)
 {
 	static const struct cairn_index_kind PROBE = {.apply = writer_apply_probe, .probes = true};
@@ -581,8 +581,8 @@ static void writer_queue_probe(struct cairn_writer *w)
 	writer_queue(w, &w->probe.write);
 }
 
-/* Only the next probe counts: one in progress may be ahead of waiting writes.
- * @param[out] status  its outcome @return false: timed out */
+/* Waits for the next probe: one in progress may have passed waiting writes.
+ * @param[out] status  outcome of the probe @return false: timed out */
 static bool writer_probe(struct cairn_writer *w, const struct timespec *until, enum cairn_status *status)
 {
 	pthread_mutex_lock(&w->lock);
@@ -607,7 +607,7 @@ static uint64_t writer_n_commits(struct cairn_writer *w)
 	return n;
 }
 
-/* A write in many transactions may keep the probe waiting. Then a commit meanwhile says as much as the probe. */
+/* A write in many transactions may keep the probe waiting. Then a commit meanwhile proves as much as the probe. */
 enum cairn_status cairn_index_writable(struct cairn_index *ix)
 {
 	enum cairn_status status;
@@ -634,7 +634,7 @@ enum cairn_status cairn_index_health(struct cairn_index *ix, struct cairn_diag *
 	if (status != CAIRN_OK && diag)
 		*diag = w->health.diag;
 	pthread_mutex_unlock(&w->lock);
-	/* A failure of either is reported. */
+	/* Report a failure of the writer or of the settler. */
 	return status == CAIRN_OK ? cairn_settler_health(&w->settler, diag) : status;
 }
 

@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "base/sum.h"
 
-/* The copy of its object is the ninth column, where rows name copies. */
+/* The tenth column is the copy of the xorb's object, if rows name copies. */
 #define LITE_XORB(more) "SELECT " CAIRN_SQLITE_XORB more " FROM xorb x"
 #define PG_XORB(more)   "SELECT " CAIRN_POSTGRES_XORB more " FROM xorb x"
 
@@ -13,22 +13,23 @@ CAIRN_SQL_OF(XORB_FIND, LITE_XORB("") " WHERE x.hash = $1", PG_XORB("") " WHERE 
 CAIRN_SQL_OF(XORB_BY_ID, LITE_XORB("") " WHERE x.id = $1", PG_XORB("") " WHERE x.id = $1");
 CAIRN_SQL_OF(XORB_EACH, LITE_XORB("") " WHERE x.id > $1 ORDER BY x.id LIMIT $2",
 	     PG_XORB("") " WHERE x.id > $1 ORDER BY x.id LIMIT $2");
-/* The list comes with the row where that saves an exchange. */
+/* Reads the list with the row if that saves an exchange. */
 CAIRN_SQL_OF(XORB_WITH_LIST, LITE_XORB(", NULL, NULL, NULL") " WHERE x.hash = $1",
 	     PG_XORB(", l.spans, l.hashes") " LEFT JOIN list l ON l.xorb = x.id WHERE x.hash = $1");
 CAIRN_SQL(LIST_FIND, "SELECT l.spans, l.hashes FROM xorb x CROSS JOIN list l WHERE l.xorb = x.id AND x.hash = $1");
 CAIRN_SQL(LIST_BY_ID, "SELECT spans, hashes FROM list WHERE xorb = $1");
-/* The prefix proves little: the list has the whole hash. */
+/* Returns the hash from the list, because other chunks may have the same prefix. */
 #define PLACES(scopes)                                                                                                 \
 	"SELECT x.hash, d.place, substr(l.spans, d.place * 8 + 1, 4), s.name FROM dedupe d CROSS JOIN xorb x"          \
 	" CROSS JOIN list l CROSS JOIN " scopes " WHERE d.prefix = $1 AND x.id = d.xorb AND l.xorb = d.xorb"           \
-	" AND substr(l.hashes, d.place * 32 + 1, 32) = $2"
+	" AND substr(l.hashes, d.place * 32 + 1, 32) = $2 AND x.withdrawn IS NULL"
 #define PLACES_PAGE " ORDER BY d.xorb, s.name LIMIT $3"
 CAIRN_SQL_OF(XORB_PLACES, PLACES("scope s") " AND s.id = d.scope" PLACES_PAGE,
 	     PLACES("LATERAL (SELECT name FROM scope WHERE id = d.scope LIMIT 1) s") PLACES_PAGE);
 CAIRN_SQL_OF(XORB_STORED, "SELECT id, stored, NULL FROM xorb WHERE hash = $1",
 	     "SELECT id, stored, copy FROM xorb WHERE hash = $1");
-CAIRN_SQL(XORB_RENEW, "UPDATE xorb SET retired = NULL, at = $2 WHERE id = $1");
+CAIRN_SQL(XORB_RENEW,
+	  "UPDATE xorb SET retired = NULL, withdrawn = " CAIRN_STAYS_WITHDRAWN("$3 <> 0") ", at = $2 WHERE id = $1");
 CAIRN_SQL_OF(XORB_LOSE, "UPDATE xorb SET stored = NULL WHERE id = $1",
 	     "UPDATE xorb SET stored = NULL, copy = NULL WHERE id = $1");
 CAIRN_SQL(XORB_WITHDRAW, "DELETE FROM dedupe WHERE xorb = $1");
@@ -49,11 +50,12 @@ static enum cairn_status xorb_row(const struct cairn_index *ix, struct cairn_db_
 		.stored_bytes = (uint64_t)cairn_db_get_int(row, 4),
 		.retired = !cairn_db_is_null(row, 5),
 		.at_unix_s = cairn_db_get_int(row, 6),
-		.referenced = cairn_db_get_int(row, 7) != 0,
+		.withdrawn_unix_s = cairn_db_get_int(row, 7),
+		.referenced = cairn_db_get_int(row, 8) != 0,
 	};
 	cairn_db_get_fixed(row, 1, out->hash.b, sizeof(out->hash.b));
 	if (cairn_index_names_copies(ix))
-		xorb_copy(row, 8, &out->copy);
+		xorb_copy(row, 9, &out->copy);
 	return cairn_db_whole(row);
 }
 
@@ -91,7 +93,7 @@ enum cairn_status cairn_index_xorb_and_list(struct cairn_index *ix, const struct
 	enum cairn_status status = cairn_records_find(ix, &rows, &XORB_WITH_LIST, CAIRN_ARGS(xorb_hash(hash)));
 	if (status == CAIRN_OK)
 		status = xorb_row(ix, &rows, out);
-	if (status == CAIRN_OK && xorb_list(&rows, 9, list) != CAIRN_OK)
+	if (status == CAIRN_OK && xorb_list(&rows, 10, list) != CAIRN_OK)
 		cairn_chunk_list_fini(list);
 	return status;
 }
@@ -163,7 +165,7 @@ enum cairn_status cairn_index_each_place(struct cairn_index *ix, const struct ca
 
 struct xorb_known {
 	int64_t id, stored_bytes;
-	bool stored; /* false: its bytes are kept elsewhere, or lost */
+	bool stored; /* false: its bytes are stored elsewhere, or lost */
 	struct cairn_copy_id copy;
 };
 
@@ -190,11 +192,13 @@ enum cairn_status cairn_records_renew_xorb(struct cairn_index_tx *tx, struct cai
 	enum cairn_status status = xorb_find(tx, &renew->hash, &renew->write, &known);
 	if (status != CAIRN_OK)
 		return status;
-	/* Another daemon has found it damaged since: an upload must store its bytes again. */
+	/* Another daemon has marked it as lost since, so an upload must store its bytes again. */
 	if (!known.stored && cairn_index_names_copies(tx->ix))
 		return cairn_fail(&renew->write.diag, CAIRN_E_NOT_FOUND, "xorb.unknown", CAIRN_NO_OFFSET,
 				  "its object was lost meanwhile");
-	return cairn_db_run(tx->db, &XORB_RENEW, CAIRN_ARGS(cairn_db_int(known.id), cairn_db_int(renew->now_unix_s)),
+	return cairn_db_run(tx->db, &XORB_RENEW,
+			    CAIRN_ARGS(cairn_db_int(known.id), cairn_db_int(renew->now_unix_s),
+				       cairn_db_int(renew->stays_withdrawn)),
 			    NULL);
 }
 

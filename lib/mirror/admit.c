@@ -1,8 +1,10 @@
-/* Asks the upstream whether it lets a token read a repository with a gate, and remembers those that it lets in. A token
- * itself is kept only while a request with it is under way. */
+/* Asks the upstream whether a token may read a repository with a gate, and remembers a yes; and whose a token is.
+ * Forgets the token after its request. */
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "mirror/hub/ask_refused.h"
+#include "mirror/owner.h"
 #include "mirror/parts.h"
 
 #include <inttypes.h>
@@ -10,39 +12,50 @@
 #include <string.h>
 
 enum {
-	ADMIT_BYTES_MAX = 4096, /* of the answer */
+	ADMIT_BYTES_MAX = 4096, /* most bytes of the answer */
 	ADMIT_MS = 5000,
-	ADMIT_EACH_MS = 1000, /* a sender may ask once a second, */
-	ADMIT_BURST = 8,      /* and this often at once */
+	ADMIT_BURST = 8,               /* a sender may ask once a second, and at most so many times at once */
+	ADMIT_OWNER_BYTES_MAX = 65536, /* most bytes of the answer that says whose a token is */
+	ADMIT_OWNER_VALUES_MAX = 10000,
 };
 
-static void admit_key(char out[static MIRROR_ADMIT_KEY_BYTES], int64_t repo,
+/* Makes the key of a grant. It has the repository's name, not its id, because the upstream answers about a name. */
+static void admit_key(char out[static MIRROR_ADMIT_KEY_BYTES], enum cairn_index_repo_kind kind, const char *name,
 		      const uint8_t who[static CAIRN_SHA256_BYTES])
 {
 	char hex[2 * CAIRN_SHA256_BYTES + 1];
 	cairn_hex_text(hex, who, CAIRN_SHA256_BYTES);
-	(void)snprintf(out, MIRROR_ADMIT_KEY_BYTES, "admit/%" PRId64 "/%s", repo, hex);
+	(void)snprintf(out, MIRROR_ADMIT_KEY_BYTES, "admit/%d/%s/%s", (int)kind, name, hex);
+	mirror_key_fold(out);
 }
 
-/* Grants share places: a later one takes the place of an earlier one, whose token is then asked about again. */
-static struct mirror_grant *admit_place(struct cairn_mirror *m, int64_t repo,
-					const uint8_t who[static CAIRN_SHA256_BYTES])
+/* Returns the slot of a grant. Grants share slots: a later grant replaces an earlier one, whose token is then asked
+ * about again. NULL: libcrypto has failed. */
+static struct mirror_grant *admit_place(struct cairn_mirror *m, enum cairn_index_repo_kind kind, const char *name,
+					const uint8_t who[static CAIRN_SHA256_BYTES],
+					uint8_t key[static CAIRN_SHA256_BYTES])
 {
-	return &m->grants[(cairn_get_u64le(who) + (uint64_t)repo) % MIRROR_GRANTS];
+	char text[MIRROR_ADMIT_KEY_BYTES];
+	admit_key(text, kind, name, who);
+	bool hashed = cairn_sha256_of(key, text, strlen(text)) == CAIRN_OK;
+	return hashed ? &m->grants[cairn_get_u64le(key) % MIRROR_GRANTS] : NULL;
 }
 
-static bool admit_is(const struct mirror_grant *g, int64_t repo, const uint8_t who[static CAIRN_SHA256_BYTES])
+static bool admit_is(const struct mirror_grant *g, const uint8_t key[static CAIRN_SHA256_BYTES])
 {
-	return g->asked_ms != 0 && g->repo == repo && memcmp(g->who, who, CAIRN_SHA256_BYTES) == 0;
+	return g->asked_ms != 0 && memcmp(g->key, key, CAIRN_SHA256_BYTES) == 0;
 }
 
-bool cairn_mirror_admits(struct cairn_mirror *mirror, int64_t repo, const uint8_t who[static CAIRN_SHA256_BYTES],
-			 bool is_cut_off)
+bool cairn_mirror_admits(struct cairn_mirror *mirror, enum cairn_index_repo_kind kind, const char *name, int64_t repo,
+			 const uint8_t who[static CAIRN_SHA256_BYTES], bool is_cut_off)
 {
 	int64_t holds_ms = INT64_C(1000) * (is_cut_off ? CAIRN_MIRROR_ADMITS_CUT_OFF_S : CAIRN_MIRROR_ADMITS_S);
+	uint8_t key[CAIRN_SHA256_BYTES];
+	const struct mirror_grant *g = admit_place(mirror, kind, name, who, key);
+	if (!g)
+		return false;
 	pthread_mutex_lock(&mirror->lock);
-	const struct mirror_grant *g = admit_place(mirror, repo, who);
-	bool admits = admit_is(g, repo, who) && cairn_clock_mono_ms() - g->asked_ms < holds_ms;
+	bool admits = admit_is(g, key) && g->repo == repo && cairn_clock_mono_ms() - g->asked_ms < holds_ms;
 	pthread_mutex_unlock(&mirror->lock);
 	return admits;
 }
@@ -51,28 +64,58 @@ static void admit_note(const struct mirror_fetch *f, bool admits)
 {
 	struct cairn_mirror *m = f->m;
 	const struct cairn_mirror_want *what = &f->what;
-	struct mirror_grant *g = admit_place(m, what->repo, what->who);
+	uint8_t key[CAIRN_SHA256_BYTES];
+	struct mirror_grant *g = admit_place(m, what->kind, what->name, what->who, key);
+	if (!g)
+		return;
 	pthread_mutex_lock(&m->lock);
 	if (admits) {
-		*g = (struct mirror_grant){.repo = what->repo, .asked_ms = cairn_clock_mono_ms()};
-		memcpy(g->who, what->who, sizeof(g->who));
-	} else if (admit_is(g, what->repo, what->who)) {
-		*g = (struct mirror_grant){.repo = 0};
+		*g = (struct mirror_grant){.asked_ms = cairn_clock_mono_ms(), .repo = what->repo};
+		memcpy(g->key, key, sizeof(g->key));
+	} else if (admit_is(g, key)) {
+		*g = (struct mirror_grant){.asked_ms = 0};
 	}
 	pthread_mutex_unlock(&m->lock);
+}
+
+/* At a gate, the description is for everybody, so a token that was shown it says nothing. */
+void mirror_grant_brought(const struct mirror_fetch *f, int64_t repo)
+{
+	const struct cairn_mirror_want *what = &f->what;
+	uint8_t key[CAIRN_SHA256_BYTES];
+	if (!what->sees || what->rule != 0 || f->repo.is_gated)
+		return;
+	struct mirror_grant *g = admit_place(f->m, what->kind, what->name, what->who, key);
+	if (!g)
+		return;
+	pthread_mutex_lock(&f->m->lock);
+	if (admit_is(g, key) && g->repo == 0)
+		g->repo = repo;
+	pthread_mutex_unlock(&f->m->lock);
+}
+
+static bool admit_is_refused(const struct mirror_fetch *f)
+{
+	return f->call.code == 401 || f->call.code == 403 || f->call.code == 404;
+}
+
+/* Reads why the upstream does not say yes, without having refused the token. @return CAIRN_OK: it says yes */
+static enum cairn_status admit_read(const struct mirror_fetch *f, struct cairn_diag *diag)
+{
+	if (f->call.code == 429) /* askers can provoke this, so it does not mean that the upstream is unreachable */
+		return cairn_fail(diag, CAIRN_E_BUSY, "mirror.later", CAIRN_NO_OFFSET,
+				  "the upstream limits calls with this token; ask again in a moment");
+	return f->call.code >= 200 && f->call.code < 300 ? CAIRN_OK : mirror_read_refused(&f->call, diag);
 }
 
 static void admit_answered(struct mirror_fetch *f)
 {
 	struct cairn_diag diag = {0};
-	enum cairn_status status = CAIRN_OK;
-	unsigned code = f->call.code;
-	bool refused = code == 401 || code == 403 || code == 404;
-	if (refused)
-		status = cairn_fail(&diag, CAIRN_E_NOT_FOUND, "mirror.unknown", CAIRN_NO_OFFSET,
-				    "the upstream does not let this token read %.120s", f->what.name);
-	else if (code < 200 || code >= 300)
-		status = mirror_read_refused(&f->call, &diag);
+	bool refused = admit_is_refused(f);
+	enum cairn_status status =
+		refused ? cairn_fail(&diag, CAIRN_E_NOT_FOUND, "mirror.unknown", CAIRN_NO_OFFSET,
+				     "the upstream refuses this token for %.120s; ask there for access", f->what.name)
+			: admit_read(f, &diag);
 	if (status == CAIRN_OK || refused)
 		admit_note(f, status == CAIRN_OK);
 	mirror_fetch_end(f, status, &diag);
@@ -88,32 +131,92 @@ static void admit_begin(struct mirror_fetch *f)
 	mirror_fetch_send(f);
 }
 
-/* Keeps a sender from trying many tokens. Senders share places. */
-static bool admit_may_ask(struct cairn_mirror *m, uint64_t sender)
+/* Keeps a sender from trying many tokens. */
+static bool admit_may_ask(struct cairn_mirror *m, const struct cairn_mirror_want *want)
 {
-	int64_t now_ms = cairn_clock_mono_ms();
 	pthread_mutex_lock(&m->lock);
-	int64_t *next_ms = &m->admit_next_ms[sender % MIRROR_ADMIT_SENDERS];
-	if (*next_ms < now_ms)
-		*next_ms = now_ms;
-	bool may = *next_ms - now_ms < (int64_t)ADMIT_EACH_MS * ADMIT_BURST;
-	if (may)
-		*next_ms += ADMIT_EACH_MS;
+	bool may = mirror_sender_may(&m->admit_senders, want, ADMIT_BURST);
 	pthread_mutex_unlock(&m->lock);
 	return may;
 }
 
-void cairn_mirror_want_admission(struct cairn_mirror *mirror, struct cairn_mirror_want *want)
+/* Joins a question about a token, or refuses it if its sender asks too much. */
+static void admit_ask(struct cairn_mirror *m, struct cairn_mirror_want *want, const char *key,
+		      void (*begin)(struct mirror_fetch *f))
 {
-	char key[MIRROR_ADMIT_KEY_BYTES];
-	cairn_diag_clear(&want->diag);
 	bool failed;
-	admit_key(key, want->repo, want->who);
-	if (mirror_remembers(mirror, key, &failed) || admit_may_ask(mirror, want->sender)) {
-		mirror_join(mirror, want, key, false, admit_begin);
+	cairn_diag_clear(&want->diag);
+	if (mirror_remembers(m, key, 0, &failed) || admit_may_ask(m, want)) {
+		mirror_join(m, want, key, false, begin);
 		return;
 	}
 	want->status = cairn_fail(&want->diag, CAIRN_E_BUSY, "mirror.full", CAIRN_NO_OFFSET,
 				  "you ask about too many tokens of the mirrored hub; ask again in a moment");
 	want->done(want);
+}
+
+/* The key has the repository's id, too: while a repository is made anew, the answer for the old one is none for the new
+ * one. But a refusal from before the repository came here still counts: whoever is refused must not find out by a
+ * slower answer that it came. */
+void cairn_mirror_want_admission(struct cairn_mirror *mirror, struct cairn_mirror_want *want)
+{
+	bool failed;
+	char name[MIRROR_ADMIT_KEY_BYTES], key[MIRROR_ADMIT_KEY_BYTES + 24];
+	admit_key(name, want->kind, want->name, want->who);
+	(void)snprintf(key, sizeof(key), "%s/%" PRId64, name, want->repo);
+	bool asks_anew = want->repo != 0 && !mirror_remembers(mirror, name, 0, &failed);
+	admit_ask(mirror, want, asks_anew ? key : name, admit_begin);
+}
+
+/* --- whose a token is --------------------------------------------------------------------------------------------- */
+
+/* Is the answer an object with a name, as clients need it? */
+static enum cairn_status admit_check_owner(const struct cairn_buf *body, struct cairn_diag *diag)
+{
+	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
+	if (cairn_json_parse_some(&json, (const char *)body->bytes, body->len, ADMIT_OWNER_VALUES_MAX) != CAIRN_OK ||
+	    !cairn_json_text_of(json, "name"))
+		return mirror_no_hub("it does not say whose the token is", diag);
+	return CAIRN_OK;
+}
+
+/* Gives each request that waits a copy of the answer. All of them are questions of cairn_mirror_want_owner(), because
+ * no others have such a key. */
+static void admit_copy_owner(struct mirror_fetch *f)
+{
+	const struct cairn_buf *body = &f->call.body;
+	pthread_mutex_lock(&f->m->lock);
+	for (struct cairn_mirror_want *want = f->waiting; want; want = want->next)
+		((struct cairn_mirror_owner *)want)->answer = strndup((const char *)body->bytes, body->len);
+	pthread_mutex_unlock(&f->m->lock);
+}
+
+static void admit_owner_answered(struct mirror_fetch *f)
+{
+	struct cairn_diag diag = {0};
+	enum cairn_status status = admit_is_refused(f) ? cairn_fail(&diag, CAIRN_E_NOT_FOUND, "mirror.unknown",
+								    CAIRN_NO_OFFSET, "the upstream refuses this token")
+						       : admit_read(f, &diag);
+	if (status == CAIRN_OK)
+		status = admit_check_owner(&f->call.body, &diag);
+	if (status == CAIRN_OK)
+		admit_copy_owner(f);
+	mirror_fetch_end(f, status, &diag);
+}
+
+static void admit_owner_begin(struct mirror_fetch *f)
+{
+	(void)snprintf(f->path, sizeof(f->path), "/api/whoami-v2");
+	f->call.body_bytes_max = ADMIT_OWNER_BYTES_MAX;
+	f->call.deadline_ms = ADMIT_MS;
+	f->step = admit_owner_answered;
+	mirror_fetch_send(f);
+}
+
+void cairn_mirror_want_owner(struct cairn_mirror *mirror, struct cairn_mirror_owner *owner)
+{
+	char hex[2 * CAIRN_SHA256_BYTES + 1], key[sizeof(hex) + 8];
+	cairn_hex_text(hex, owner->want.who, CAIRN_SHA256_BYTES);
+	(void)snprintf(key, sizeof(key), "owner/%s", hex);
+	admit_ask(mirror, &owner->want, key, admit_owner_begin);
 }

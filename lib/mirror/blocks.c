@@ -15,7 +15,7 @@ uint64_t mirror_blocks_reach(const struct mirror_blocks *b, uint64_t at)
 	return at;
 }
 
-/* @return NULL: nobody has asked for the byte */
+/* Finds the requested block that contains a byte. @return NULL: none does */
 static const struct mirror_run *blocks_asked_at(const struct mirror_blocks *b, uint64_t at)
 {
 	for (unsigned i = 0; i < MIRROR_BLOCKS_AT_ONCE; i++)
@@ -29,7 +29,7 @@ bool mirror_blocks_is_asked(const struct mirror_blocks *b, uint64_t at)
 	return blocks_asked_at(b, at) != NULL;
 }
 
-/* Returns the first byte from an offset on that neither has come nor was asked for. */
+/* Returns the first byte from an offset on that neither arrived nor was requested. */
 static uint64_t blocks_gap(const struct mirror_blocks *b, uint64_t at)
 {
 	for (;;) {
@@ -41,7 +41,7 @@ static uint64_t blocks_gap(const struct mirror_blocks *b, uint64_t at)
 	}
 }
 
-/* Makes the longest block that begins at an offset and meets nothing that has come or was asked for. */
+/* Makes the longest block from an offset on whose bytes neither arrived nor were requested. */
 static struct mirror_run blocks_from(const struct mirror_blocks *b, uint64_t first, uint64_t block_bytes)
 {
 	uint64_t end = b->size_bytes - first > block_bytes ? first + block_bytes : b->size_bytes;
@@ -54,7 +54,7 @@ static struct mirror_run blocks_from(const struct mirror_blocks *b, uint64_t fir
 	return (struct mirror_run){first, end};
 }
 
-/* @return the nearest byte before the front that a client waits for and nobody has asked for; the size: none */
+/* Returns the first byte past the front for which a client waits and that was not requested; the file's size: none. */
 static uint64_t blocks_wanted(const struct mirror_blocks *b, uint64_t front, const uint64_t *wanted, size_t n_wanted)
 {
 	uint64_t nearest = b->size_bytes;
@@ -68,7 +68,7 @@ bool mirror_blocks_next(const struct mirror_blocks *b, uint64_t front, uint64_t 
 			const uint64_t *wanted, size_t n_wanted, struct mirror_run *out)
 {
 	uint64_t in_order = blocks_gap(b, front), first = in_order;
-	/* Each block in order may leave a run behind, too. */
+	/* A block in order may leave a run of its own, too, so keep slots for those. */
 	if (b->n_came + 2 * MIRROR_BLOCKS_AT_ONCE <= MIRROR_RUNS_MAX) {
 		uint64_t at = blocks_wanted(b, front, wanted, n_wanted);
 		first = at < b->size_bytes ? at : in_order;
@@ -84,7 +84,7 @@ void mirror_blocks_ask(struct mirror_blocks *b, unsigned number, const struct mi
 	b->asked[number] = *block;
 }
 
-/* Adds a run, and joins it with those that it touches. There is room: mirror_blocks_next() sees to that. */
+/* Adds a run, and merges it with those that it touches. mirror_blocks_next() leaves room for it. */
 static void blocks_add(struct mirror_blocks *b, struct mirror_run run)
 {
 	unsigned from = 0, to;
@@ -97,6 +97,12 @@ static void blocks_add(struct mirror_blocks *b, struct mirror_run run)
 	memmove(&b->came[from + 1], &b->came[to], (b->n_came - to) * sizeof(run));
 	b->came[from] = run;
 	b->n_came = b->n_came + 1 - (to - from);
+}
+
+void mirror_blocks_have(struct mirror_blocks *b, uint64_t end)
+{
+	if (end > 0)
+		blocks_add(b, (struct mirror_run){0, end});
 }
 
 bool mirror_blocks_take(struct mirror_blocks *b, unsigned number, uint64_t n)

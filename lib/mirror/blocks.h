@@ -1,4 +1,4 @@
-/* Says which bytes of a long file have come, and which to ask for next. Pure. */
+/* Records which bytes of a long file have arrived, and chooses the block to request next. Pure. */
 #ifndef CAIRN_MIRROR_BLOCKS_H
 #define CAIRN_MIRROR_BLOCKS_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum {
-	MIRROR_BLOCKS_AT_ONCE = 8, /* of a file */
+	MIRROR_BLOCKS_AT_ONCE = 8, /* blocks of one file requested at the same time */
 	MIRROR_RUNS_MAX = 64,
 	MIRROR_BLOCK_BYTES_MIN = 1 << 20,
 	MIRROR_BLOCK_BYTES_MAX = 32 << 20,
@@ -18,34 +18,37 @@ struct mirror_run {
 	uint64_t first, end;
 };
 
-/** A file on its way. Plain value; mirror_blocks_init(). */
+/** The bytes of a file that have arrived, and those that were requested. Plain value; mirror_blocks_init(). */
 struct mirror_blocks {
 	uint64_t size_bytes;
 	struct mirror_run came[MIRROR_RUNS_MAX]; /* in order, apart from each other */
 	unsigned n_came;
-	/* Blocks that were asked for: first is the first byte that has not come. An empty one is free. */
+	/* Requested blocks; first is the first byte that has not arrived. An empty block is a free slot. */
 	struct mirror_run asked[MIRROR_BLOCKS_AT_ONCE];
 };
 
 void mirror_blocks_init(struct mirror_blocks *b, uint64_t size_bytes);
+/** Records that the bytes before an offset are here. Call it before any block is requested. */
+void mirror_blocks_have(struct mirror_blocks *b, uint64_t end);
 
-/** Returns where the bytes end that have come from an offset on, without a gap; the offset itself: none have. */
+/** Returns the end of the bytes that arrived without a gap from an offset on; the offset itself if none did. */
 uint64_t mirror_blocks_reach(const struct mirror_blocks *b, uint64_t at);
-/** Was the byte at an offset asked for, and has not come? */
+/** Was the byte at an offset requested, without having arrived? */
 bool mirror_blocks_is_asked(const struct mirror_blocks *b, uint64_t at);
 
-/** Chooses a block: of the bytes that clients wait for, the nearest to the front; else the first ones behind the front.
- * @param front  bytes before it were taken  @param ahead_bytes  blocks in order begin no further before the front
- * @param block_bytes  of a block, at most
+/** Chooses a block of bytes that neither arrived nor were requested: those for which a client waits, nearest to the
+ * front; else the first after the front.
+ * @param front  bytes before it were taken into the store @param ahead_bytes  a block for which no client waits begins
+ *               at most this far past the front @param block_bytes  most bytes of the block
  * @param wanted  offsets at which clients wait; those before the front do not count
- * @return whether there is one to ask for; its bytes were not asked for, and have not come */
+ * @return false: there is no such block */
 bool mirror_blocks_next(const struct mirror_blocks *b, uint64_t front, uint64_t ahead_bytes, uint64_t block_bytes,
 			const uint64_t *wanted, size_t n_wanted, struct mirror_run *out);
 
-/** Notes that a block is asked for. @param number  below MIRROR_BLOCKS_AT_ONCE; no block has it */
+/** Records that a block was requested. @param number  a free slot in asked */
 void mirror_blocks_ask(struct mirror_blocks *b, unsigned number, const struct mirror_run *block);
-/** Notes that the next bytes of a block have come. @param n  at most what is left of it @return whether it is whole:
- * its number is free then */
+/** Records that the next n bytes of a block have arrived, at most the missing ones. @return true: the block is whole,
+ * and its slot is free again */
 bool mirror_blocks_take(struct mirror_blocks *b, unsigned number, uint64_t n);
 
 #endif

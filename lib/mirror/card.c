@@ -1,5 +1,5 @@
-/* Keeps the upstream's description of a repository as its card: README.md is not here yet, and the upstream knows more
- * than it says. */
+/* Stores the upstream's description of a repository as its card. The hub makes cards from README.md, which may not have
+ * been fetched, and has less in it. */
 #include "index/hub/card.h"
 #include "base/json.h"
 #include "hub/metadata.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* The card that is made, with its texts. */
+/* A card and the texts to which it points. */
 struct card_made {
 	struct cairn_index_card card;
 	struct cairn_buf tags, words, data, config;
@@ -22,7 +22,7 @@ static void card_made_fini(struct card_made *made)
 	cairn_buf_fini(&made->config);
 }
 
-/* Returns the text; "" if it is longer than a card keeps. */
+/* Returns the text of a buffer; "" if it is longer than a card may have. */
 static const char *card_text(struct cairn_buf *buf)
 {
 	cairn_buf_add(buf, "", 1);
@@ -61,7 +61,7 @@ static void card_put_tags(struct card_made *made, const struct cairn_json *tags)
 	cairn_json_close(&w);
 }
 
-/* @return "" for what is no object */
+/* Returns the JSON of an object; "" for other values. */
 static const char *card_put_object(struct cairn_buf *buf, const struct cairn_json *value)
 {
 	struct cairn_json_out w = cairn_json_out_init(buf);
@@ -87,7 +87,7 @@ static void card_make(struct card_made *made, const struct cairn_json *info)
 	card->config = card_put_object(&made->config, cairn_json_get(info, "config"));
 }
 
-/* The blobs of which the hub would make the card: it leaves alone a card that is of these. */
+/* Finds the blobs from which the hub would make the card. The hub does not make a card with the same source again. */
 static void card_find_source(struct cairn_index *ix, const struct cairn_index_commit *head,
 			     struct cairn_index_card_source *out)
 {

@@ -1,4 +1,4 @@
-/* Fetches a file: a short one whole, into memory, and keeps it once it is what the tree says. */
+/* Fetches files. Reads a short file whole into memory, compares it with the tree, and stores it. */
 #include "base/percent.h"
 #include "hub/lfs.h"
 #include "mirror/hub/ask_refused.h"
@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FILE_MS = 60000 }; /* for all of its bytes */
+enum { FILE_MS = 60000 }; /* deadline of a short file */
 
-/* --- keeping ------------------------------------------------------------------------------------------------------ */
+/* --- storing ------------------------------------------------------------------------------------------------------ */
 
-/* Compares the bytes with what the tree says. @param[out] sha256  of the bytes */
+/* Compares the bytes with the SHA-256 or the id in the tree. @param[out] sha256  SHA-256 of the bytes */
 static enum cairn_status file_prove(const struct mirror_fetch *f, uint8_t sha256[static CAIRN_SHA256_BYTES],
 				    struct cairn_diag *diag)
 {
@@ -36,7 +36,7 @@ static void file_ingest_freep(struct cairn_hub_ingest **in)
 	cairn_hub_ingest_free(*in);
 }
 
-/* Makes a file of the store, which belongs to the mirrored repository. */
+/* Puts the bytes into the store, as a file of the mirrored repository. */
 static enum cairn_status file_store(const struct mirror_fetch *f, const uint8_t sha256[static CAIRN_SHA256_BYTES],
 				    struct cairn_diag *diag)
 {
@@ -82,7 +82,7 @@ static bool file_is_redirected(const struct mirror_fetch *f)
 	return (code == 301 || code == 302 || code == 303 || code == 307 || code == 308) && f->call.location[0];
 }
 
-/* Follows a redirect, which libcurl must not. @return false: the fetch has ended */
+/* Follows a redirect by hand, because libcurl must not. @return false: the fetch has ended */
 static enum cairn_status file_follow(struct mirror_fetch *f, struct cairn_diag *diag)
 {
 	struct mirror_hop before = f->hop;
@@ -115,12 +115,13 @@ static void file_answered(struct mirror_fetch *f)
 			return;
 		}
 	} else {
+		f->fetched_bytes = f->call.body.len;
 		status = f->call.code == 200 ? file_keep(f, &diag) : file_refused(f, &diag);
 	}
 	mirror_fetch_end(f, status, &diag);
 }
 
-/* The answer must not be longer than the file. The words of a refusal, or of a redirect, may be. */
+/* Sends the request. Allows an answer of the file's length, but at least some bytes for an error or a redirect. */
 static void file_send(struct mirror_fetch *f)
 {
 	enum { WORDS_BYTES_MAX = 65536 };
@@ -136,18 +137,29 @@ static void file_begin(struct mirror_fetch *f)
 	char path[3 * CAIRN_INDEX_PATH_MAX + 1], commit[CAIRN_GIT_OID_CHARS + 1];
 	cairn_percent_encode(path, f->what.path, CAIRN_PERCENT_PATH);
 	cairn_git_oid_text(commit, &f->what.commit);
-	bool is_model = f->what.kind == CAIRN_INDEX_MODEL; /* its type is left out */
+	bool is_model = f->what.kind == CAIRN_INDEX_MODEL; /* addresses of models have no type */
 	(void)snprintf(f->path, sizeof(f->path), "%s%s/%s/resolve/%s/%s", is_model ? "" : "/",
 		       is_model ? "" : cairn_mirror_type(f->what.kind), f->what.name, commit, path);
-	if (mirror_fetch_is_long(f))
+	if (mirror_fetch_is_long(f)) {
 		mirror_stream_begin(f);
-	else
+		return;
+	}
+	struct cairn_diag diag = {0};
+	enum cairn_status status = mirror_room_promise(f->m, &f, &f->what, 0, &diag);
+	if (status == CAIRN_OK)
 		file_send(f);
+	else
+		mirror_fetch_end(f, status, &diag);
+}
+
+void mirror_file_key(char out[static MIRROR_FILE_KEY_BYTES], int64_t repo, int64_t content)
+{
+	(void)snprintf(out, MIRROR_FILE_KEY_BYTES, "file/%" PRId64 "/%" PRId64, repo, content);
 }
 
 void cairn_mirror_want_file(struct cairn_mirror *mirror, struct cairn_mirror_want *want)
 {
-	char key[64];
+	char key[MIRROR_FILE_KEY_BYTES];
 	cairn_diag_clear(&want->diag);
 	if (want->entry.size_bytes > CAIRN_MIRROR_SHORT_BYTES_MAX && want->entry.kind != CAIRN_INDEX_XET) {
 		want->status = cairn_fail(
@@ -158,12 +170,18 @@ void cairn_mirror_want_file(struct cairn_mirror *mirror, struct cairn_mirror_wan
 		want->done(want);
 		return;
 	}
-	if (!mirror_lets_in(mirror, want)) {
+	if (!mirror_take_rule(mirror, want)) {
 		want->status = cairn_fail(&want->diag, CAIRN_E_DENIED, "mirror.denied", CAIRN_NO_OFFSET,
-					  "the rules of this mirror leave %.120s out", want->name);
+					  "the rules of this mirror deny %.120s", want->name);
 		want->done(want);
 		return;
 	}
-	(void)snprintf(key, sizeof(key), "file/%" PRId64 "/%" PRId64, want->repo, want->entry.content);
+	/* Files of a public repository are fetched without the asker's token. If the upstream has put up a gate
+	 * meanwhile, it refuses them. */
+	if (!want->is_alone) {
+		want->token[0] = '\0';
+		want->rule = 0;
+	}
+	mirror_file_key(key, want->repo, want->entry.content);
 	mirror_join(mirror, want, key, true, file_begin);
 }

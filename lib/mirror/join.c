@@ -1,26 +1,28 @@
-/* Joins requests that want the same, limits what is under way, and remembers what came of it. */
-#include "mirror/parts.h"
+/* Joins equal requests (wants) to one fetch, limits how many fetches are in progress, and remembers their outcomes. */
+#include "mirror/stream.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
+#include "hash/hash.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what came of earlier fetches --------------------------------------------------------------------------------- */
+/* --- outcomes of earlier fetches ---------------------------------------------------------------------------------- */
 
 static bool join_key(uint8_t key[static CAIRN_SHA256_BYTES], const char *text)
 {
 	return cairn_sha256_of(key, text, strlen(text)) == CAIRN_OK;
 }
 
-/* Fetches share places. A later one takes the place of an earlier one. */
+/* Returns the slot of an outcome. Outcomes share slots: a later one replaces an earlier one. */
 static struct mirror_outcome *join_place(struct cairn_mirror *m, const uint8_t key[static CAIRN_SHA256_BYTES])
 {
 	return &m->outcomes[(key[0] | (unsigned)key[1] << 8) % MIRROR_OUTCOMES];
 }
 
-/* @return NULL: nothing is remembered */
+/* Finds an outcome that is still valid. @return NULL: none */
 static const struct mirror_outcome *join_outcome(struct cairn_mirror *m, const uint8_t key[static CAIRN_SHA256_BYTES])
 {
 	const struct mirror_outcome *o = join_place(m, key);
@@ -28,27 +30,43 @@ static const struct mirror_outcome *join_outcome(struct cairn_mirror *m, const u
 	return good ? o : NULL;
 }
 
+/* Did a look-up find another repository with this name, which is gone? */
+static bool join_is_of_other(const struct mirror_outcome *o, int64_t repo)
+{
+	return o->status == CAIRN_OK && repo != 0 && o->repo != 0 && o->repo != repo;
+}
+
+/* Was the outcome of a successful look-up lost? It has written rows into the index. If a request lacks them afterwards,
+ * another daemon has removed them, and the upstream is asked again. */
+static bool join_was_in_vain(const struct mirror_outcome *o, int64_t repo)
+{
+	return join_is_of_other(o, repo) ||
+	       (o->status == CAIRN_OK && cairn_clock_mono_ms() - o->ended_ms > CAIRN_MIRROR_FRESH_MS);
+}
+
 static bool join_is_ours(const struct cairn_diag *diag)
 {
-	static const char *const OURS[] = {"mirror.stopped", "mirror.full", "mirror.later"};
+	static const char *const OURS[] = {"mirror.stopped", "mirror.full", "mirror.later", "mirror.offline",
+					   "mirror.room"};
 	for (size_t i = 0; i < sizeof(OURS) / sizeof(OURS[0]); i++)
 		if (cairn_diag_has(diag, OURS[i]))
 			return true;
-	return !diag->rule; /* the index or the store: they may be well again at once */
+	/* The index or the store has failed; it may work again at once. */
+	return !diag->rule || strncmp(diag->rule, "mirror.", strlen("mirror.")) != 0;
 }
 
-/* Returns for how long the outcome of a fetch holds. */
+/* Returns how long the outcome of a fetch is valid. */
 static int64_t join_holds_s(const struct mirror_fetch *f, enum cairn_status status, const struct cairn_diag *diag)
 {
 	if (status == CAIRN_OK)
-		return f->is_file ? 0 : CAIRN_MIRROR_REFRESH_S;
-	/* The upstream may give to one token a file that it refuses to another. */
+		return (int64_t)f->holds_s;
+	/* Not remembered, because the upstream may send the file for another asker's token. */
 	bool is_refused = status == CAIRN_E_NOT_FOUND || cairn_diag_has(diag, "mirror.denied");
-	if (f->is_file && f->what.is_alone && is_refused)
+	if (f->is_file && f->what.is_alone && is_refused && f->what.rule == 0)
 		return 0;
 	if (status == CAIRN_E_NOT_FOUND)
 		return CAIRN_MIRROR_UNKNOWN_S;
-	if (status == CAIRN_E_MISMATCH)
+	if (status == CAIRN_E_MISMATCH && !cairn_diag_has(diag, "mirror.plan"))
 		return CAIRN_MIRROR_WRONG_S;
 	return join_is_ours(diag) ? 0 : CAIRN_MIRROR_FAILED_S;
 }
@@ -60,12 +78,20 @@ static void join_remember(struct mirror_fetch *f, enum cairn_status status, cons
 	if (holds_s == 0)
 		return;
 	memcpy(o->key, f->key, sizeof(o->key));
-	o->until_ms = cairn_clock_mono_ms() + holds_s * 1000;
+	o->ended_ms = cairn_clock_mono_ms();
+	o->until_ms = o->ended_ms + holds_s * 1000;
+	o->repo = f->what.repo;
 	o->status = status;
 	o->diag = *diag;
 }
 
-bool mirror_remembers(struct cairn_mirror *m, const char *text, bool *failed)
+void mirror_key_fold(char *key)
+{
+	for (char *p = key; *p && *p != '@'; p++)
+		*p = (char)(*p >= 'A' && *p <= 'Z' ? *p + 'a' - 'A' : *p);
+}
+
+bool mirror_remembers(struct cairn_mirror *m, const char *text, int64_t repo, bool *failed)
 {
 	uint8_t key[CAIRN_SHA256_BYTES];
 	*failed = false;
@@ -73,9 +99,53 @@ bool mirror_remembers(struct cairn_mirror *m, const char *text, bool *failed)
 		return true;
 	pthread_mutex_lock(&m->lock);
 	const struct mirror_outcome *o = join_outcome(m, key);
+	bool is_other = o && join_is_of_other(o, repo);
 	*failed = o && o->status != CAIRN_OK && o->status != CAIRN_E_NOT_FOUND;
 	pthread_mutex_unlock(&m->lock);
+	return o && !is_other;
+}
+
+bool mirror_outcome_of(struct cairn_mirror *m, const char *text, struct mirror_outcome *out)
+{
+	uint8_t key[CAIRN_SHA256_BYTES];
+	if (!join_key(key, text))
+		return false;
+	pthread_mutex_lock(&m->lock);
+	const struct mirror_outcome *o = join_outcome(m, key);
+	if (o)
+		*out = *o;
+	pthread_mutex_unlock(&m->lock);
 	return o != NULL;
+}
+
+void mirror_forget(struct cairn_mirror *m, const char *text)
+{
+	uint8_t key[CAIRN_SHA256_BYTES];
+	if (!join_key(key, text))
+		return;
+	pthread_mutex_lock(&m->lock);
+	struct mirror_outcome *o = join_place(m, key);
+	if (memcmp(o->key, key, sizeof(key)) == 0)
+		o->until_ms = 0;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void mirror_forget_all(struct cairn_mirror *m)
+{
+	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; i < MIRROR_OUTCOMES; i++)
+		m->outcomes[i].until_ms = 0;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void mirror_remember(struct cairn_mirror *m, const char *text, int64_t for_s)
+{
+	struct mirror_outcome o = {.until_ms = cairn_clock_mono_ms() + for_s * 1000};
+	if (!join_key(o.key, text))
+		return;
+	pthread_mutex_lock(&m->lock);
+	*join_place(m, o.key) = o;
+	pthread_mutex_unlock(&m->lock);
 }
 
 /* --- the list ----------------------------------------------------------------------------------------------------- */
@@ -106,7 +176,7 @@ void mirror_join_tick(void *mirror)
 	for (struct mirror_fetch *f = m->fetches; f; f = f->next)
 		for (struct cairn_mirror_want **at = &f->waiting; *at;) {
 			struct cairn_mirror_want *want = *at;
-			if (now_ms - want->asked_ms < CAIRN_MIRROR_WAIT_MS) {
+			if (want->is_ahead || now_ms - want->asked_ms < CAIRN_MIRROR_WAIT_MS) {
 				at = &want->next;
 				continue;
 			}
@@ -130,7 +200,7 @@ static uint64_t join_bytes(const struct mirror_fetch *f)
 	return f->is_file && !mirror_fetch_is_long(f) ? f->what.entry.size_bytes : 0;
 }
 
-/* Counts the fetches that a sender caused. */
+/* Counts the fetches of a sender. */
 static unsigned join_count_all_of(const struct cairn_mirror *m, uint64_t sender)
 {
 	unsigned n = 0;
@@ -154,11 +224,26 @@ static unsigned join_count_begun_of(const struct cairn_mirror *m, uint64_t sende
 	return n;
 }
 
-/* Each kind has limits of its own, so that nothing waits behind long files. */
+/* May a fetch for which no client waits begin? Only if no client's fetch of its kind has to wait. */
+static bool join_may_begin_ahead(const struct cairn_mirror *m, enum mirror_fetch_kind kind)
+{
+	unsigned n_ahead = 0;
+	for (const struct mirror_fetch *f = m->fetches; f; f = f->next) {
+		if (join_kind(f) != kind)
+			continue;
+		if (!f->begun && !f->what.is_ahead)
+			return false;
+		n_ahead += f->begun && f->what.is_ahead;
+	}
+	return n_ahead < CAIRN_MIRROR_AHEAD_AT_ONCE_MAX;
+}
+
+/* May a fetch begin? Each kind has limits of its own, so that no other kind waits for long files. */
 static bool join_may_begin(const struct cairn_mirror *m, const struct mirror_fetch *f)
 {
 	enum mirror_fetch_kind kind = join_kind(f);
-	if (join_count_begun_of(m, f->what.sender, kind) >= CAIRN_MIRROR_SENDER_AT_ONCE_MAX)
+	if (join_count_begun_of(m, f->what.sender, kind) >= CAIRN_MIRROR_SENDER_AT_ONCE_MAX ||
+	    (f->what.is_ahead && !join_may_begin_ahead(m, kind)))
 		return false;
 	if (kind == MIRROR_FETCH_LOOK)
 		return m->n_begun[kind] < CAIRN_MIRROR_LOOKS_MAX;
@@ -174,7 +259,7 @@ static void join_count(struct cairn_mirror *m, const struct mirror_fetch *f, boo
 	m->file_bytes = begins ? m->file_bytes + join_bytes(f) : m->file_bytes - join_bytes(f);
 }
 
-/* Takes the oldest fetch that may begin. Under the lock. @return NULL: none */
+/* Takes the oldest fetch that may begin. Called with the lock. @return NULL: none */
 static struct mirror_fetch *join_take_next(struct cairn_mirror *m)
 {
 	struct mirror_fetch *oldest = NULL;
@@ -183,6 +268,7 @@ static struct mirror_fetch *join_take_next(struct cairn_mirror *m)
 			oldest = f;
 	if (oldest) {
 		oldest->begun = true;
+		oldest->begun_ms = cairn_clock_mono_ms();
 		join_count(m, oldest, true);
 	}
 	return oldest;
@@ -210,23 +296,35 @@ static void join_free(struct mirror_fetch *f)
 	free(f);
 }
 
-static void join_note_later(struct cairn_mirror *m, const struct mirror_call *call)
+/* Records a limit of the upstream. A limit for an asker's own token does not delay others. */
+static void join_note_later(struct cairn_mirror *m, const struct cairn_mirror_want *what,
+			    const struct mirror_call *call)
 {
-	if (call->code == 429 && call->retry_after_s > 0)
-		m->later_ms = cairn_clock_mono_ms() + (int64_t)call->retry_after_s * 1000;
+	if (call->code != 429 || call->retry_after_s == 0 || mirror_is_askers(what))
+		return;
+	int64_t later_ms = cairn_clock_mono_ms() + (int64_t)call->retry_after_s * 1000;
+	m->later_ms = later_ms > m->later_ms ? later_ms : m->later_ms;
 }
 
-void mirror_note_later(struct cairn_mirror *m, const struct mirror_call *call)
+void mirror_note_later(struct cairn_mirror *m, const struct cairn_mirror_want *what, const struct mirror_call *call)
 {
 	pthread_mutex_lock(&m->lock);
-	join_note_later(m, call);
+	join_note_later(m, what, call);
 	pthread_mutex_unlock(&m->lock);
 }
 
 struct cairn_mirror_want *mirror_fetch_begun(struct mirror_fetch *f)
 {
-	struct cairn_mirror_want *waiting = f->waiting;
-	f->waiting = NULL;
+	struct cairn_mirror_want *waiting = NULL;
+	for (struct cairn_mirror_want **at = &f->waiting, *want; (want = *at);) {
+		if (want->is_ahead) {
+			at = &want->next;
+			continue;
+		}
+		*at = want->next;
+		want->next = waiting;
+		waiting = want;
+	}
 	f->has_bytes = true;
 	return waiting;
 }
@@ -235,6 +333,7 @@ void mirror_fetch_end(struct mirror_fetch *f, enum cairn_status status, const st
 {
 	struct cairn_mirror *m = f->m;
 	mirror_count_failure(m, status, diag);
+	mirror_tell_end(f, status, diag);
 	pthread_mutex_lock(&m->lock);
 	struct mirror_fetch **at = &m->fetches;
 	while (*at != f)
@@ -242,7 +341,8 @@ void mirror_fetch_end(struct mirror_fetch *f, enum cairn_status status, const st
 	*at = f->next;
 	m->n_fetches--;
 	join_count(m, f, false);
-	join_note_later(m, &f->call);
+	mirror_room_end(f, status == CAIRN_OK);
+	join_note_later(m, &f->what, &f->call);
 	join_remember(f, status, diag);
 	struct cairn_mirror_want *waiting = f->waiting;
 	pthread_mutex_unlock(&m->lock);
@@ -278,9 +378,26 @@ void mirror_join_stop(struct cairn_mirror *m)
 
 /* --- joining ------------------------------------------------------------------------------------------------------ */
 
-static enum cairn_status join_refuse(const struct cairn_mirror *m, uint64_t sender, struct cairn_diag *diag)
+bool mirror_sender_may(struct mirror_senders *senders, const struct cairn_mirror_want *want, unsigned burst)
 {
-	unsigned n_of_sender = join_count_all_of(m, sender);
+	enum { EACH_MS = 1000 };
+	struct cairn_hash mac;
+	cairn_hash_mac(&mac, senders->key, &want->sender, sizeof(want->sender));
+	int64_t now_ms = cairn_clock_mono_ms();
+	int64_t *next_ms = want->asked_by[0] ? senders->account_ms : senders->address_ms;
+	next_ms += cairn_get_u64le(mac.b) % MIRROR_SENDERS;
+	if (*next_ms < now_ms)
+		*next_ms = now_ms;
+	bool may = *next_ms - now_ms < (int64_t)EACH_MS * burst;
+	if (may)
+		*next_ms += EACH_MS;
+	return may;
+}
+
+static enum cairn_status join_refuse(struct cairn_mirror *m, const struct cairn_mirror_want *want,
+				     struct cairn_diag *diag)
+{
+	unsigned n_of_sender = join_count_all_of(m, want->sender);
 	if (m->later_ms > cairn_clock_mono_ms())
 		return cairn_mirror_later(diag);
 	if (n_of_sender >= CAIRN_MIRROR_SENDER_FETCHES_MAX)
@@ -288,11 +405,14 @@ static enum cairn_status join_refuse(const struct cairn_mirror *m, uint64_t send
 			diag, CAIRN_E_BUSY, "mirror.full", CAIRN_NO_OFFSET,
 			"%u fetches from the mirrored hub are under way for you already; ask again in a moment",
 			n_of_sender);
-	if (m->n_fetches < CAIRN_MIRROR_FETCHES_MAX)
-		return CAIRN_OK;
-	return cairn_fail(diag, CAIRN_E_BUSY, "mirror.full", CAIRN_NO_OFFSET,
-			  "%u fetches from the mirrored hub are under way already; ask again in a moment",
-			  m->n_fetches);
+	if (m->n_fetches >= CAIRN_MIRROR_FETCHES_MAX)
+		return cairn_fail(diag, CAIRN_E_BUSY, "mirror.full", CAIRN_NO_OFFSET,
+				  "%u fetches from the mirrored hub are under way already; ask again in a moment",
+				  m->n_fetches);
+	if (want->is_new && !mirror_sender_may(&m->new_senders, want, CAIRN_MIRROR_SENDER_NEW_MAX))
+		return cairn_fail(diag, CAIRN_E_BUSY, "mirror.full", CAIRN_NO_OFFSET,
+				  "you ask for many names that are not here; ask again in a moment");
+	return CAIRN_OK;
 }
 
 static struct mirror_fetch *join_new(struct cairn_mirror *m, const struct cairn_mirror_want *want,
@@ -313,8 +433,8 @@ static struct mirror_fetch *join_new(struct cairn_mirror *m, const struct cairn_
 	return f;
 }
 
-/* Under the lock. @param[out] told  false: the want waits
- * @return CAIRN_OK: the want waits, or, if *told, has what it wants; else what to tell it */
+/* Joins a request. Called with the lock. @param[out] told  false: the request waits @return if *told, its outcome; else
+ * CAIRN_OK */
 static enum cairn_status join_locked(struct cairn_mirror *m, struct cairn_mirror_want *want,
 				     const uint8_t key[static CAIRN_SHA256_BYTES], bool is_file,
 				     void (*begin)(struct mirror_fetch *f), bool *told)
@@ -322,16 +442,18 @@ static enum cairn_status join_locked(struct cairn_mirror *m, struct cairn_mirror
 	const struct mirror_outcome *o = join_outcome(m, key);
 	struct mirror_fetch *f = m->fetches;
 	*told = true;
-	if (o) {
+	if (o && !join_was_in_vain(o, want->repo)) {
 		want->diag = o->diag;
 		return o->status;
 	}
 	while (f && memcmp(f->key, key, CAIRN_SHA256_BYTES) != 0)
 		f = f->next;
-	enum cairn_status status = f ? CAIRN_OK : join_refuse(m, want->sender, &want->diag);
+	enum cairn_status status = f ? CAIRN_OK : join_refuse(m, want, &want->diag);
 	if (status != CAIRN_OK)
 		return status;
-	if (f && f->has_bytes)
+	if (f && !want->is_ahead)
+		f->what.is_ahead = false;
+	if (f && f->has_bytes && !want->is_ahead)
 		return CAIRN_OK;
 	if (!f && !(f = join_new(m, want, key, is_file, begin)))
 		return CAIRN_E_NOMEM;
@@ -380,7 +502,7 @@ void mirror_fetch_work(struct mirror_fetch *f, void (*step)(struct mirror_fetch 
 		return;
 	enum cairn_status status =
 		cairn_fail(&diag, CAIRN_E_BUSY, "mirror.full", CAIRN_NO_OFFSET,
-			   "the server is too busy to take what the mirrored hub sent; ask again in a moment");
+			   "the server is too busy to read the answer of the mirrored hub; ask again in a moment");
 	mirror_fetch_end(f, status, &diag);
 }
 

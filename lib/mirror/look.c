@@ -1,14 +1,16 @@
-/* Looks for a revision of a repository: its description, then its tree, page by page, then the rows. */
+/* Looks up a revision of a repository at the upstream: its description, then its tree, page by page; then writes the
+ * rows. */
 #include "base/percent.h"
 #include "hub/name.h"
 #include "hub/revision.h"
+#include "mirror/operate.h"
 #include "mirror/parts.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-/* Is the name one that a repository of a hub may have, with or without an account? */
+/* May a repository of a hub have this name, with or without an account? */
 static bool look_name_is_good(const char *name, bool needs_account)
 {
 	char account[CAIRN_HUB_NAME_MAX + 1];
@@ -29,29 +31,47 @@ static bool look_is_commit(const char *revision)
 	return strlen(revision) == CAIRN_GIT_OID_CHARS && strspn(revision, "0123456789abcdef") == CAIRN_GIT_OID_CHARS;
 }
 
-/* A commit's id is asked for, too; it becomes the name of a branch. Refs of other kinds are not mirrored. */
+/* Is it a revision that can be mirrored? The id of a commit is allowed, too, and becomes the name of a branch. Refs of
+ * other kinds are not mirrored. */
 static bool look_revision_is_good(const char *revision)
 {
 	return look_is_commit(revision) || cairn_hub_ref_is_good(revision);
 }
 
-static void look_key(char *out, size_t size, enum cairn_index_repo_kind kind, const char *name, const char *revision)
+/* Makes the key of a look-up. Look-ups that may show a private repository are shared only under the same token. */
+static void look_key(char out[static MIRROR_LOOK_KEY_BYTES], const struct cairn_mirror_want *what)
 {
-	(void)snprintf(out, size, "look/%d/%s@%s", (int)kind, name, revision);
-	for (char *p = out; *p && *p != '@'; p++)
-		*p = (char)(*p >= 'A' && *p <= 'Z' ? *p + 'a' - 'A' : *p);
+	char by[2 * CAIRN_SHA256_BYTES + 1] = "";
+	if (what->sees && what->rule == 0)
+		cairn_hex_text(by, what->who, sizeof(what->who));
+	(void)snprintf(out, MIRROR_LOOK_KEY_BYTES, "look/%d/%s%s%s@%s", (int)what->kind, what->sees ? "seen/" : "", by,
+		       what->name, what->revision);
+	mirror_key_fold(out);
+}
+
+/* Chooses the token of a look-up: the rule's, or else the asker's if it may show a private repository. @return false:
+ * the rules deny the repository */
+static bool look_take_token(struct cairn_mirror *m, struct cairn_mirror_want *want)
+{
+	if (!want->sees)
+		want->token[0] = '\0';
+	bool found = mirror_take_rule(m, want);
+	want->sees = want->sees && want->token[0];
+	return found;
 }
 
 /* --- the tree ----------------------------------------------------------------------------------------------------- */
 
-/* @param here  id 0: the repository is not here */
+/* @param here  id 0: the repository is not in the index */
 static void look_write(struct mirror_fetch *f)
 {
 	struct cairn_diag diag = {0};
 	struct cairn_index_repo here;
 	struct cairn_index_commit commit;
 	enum cairn_status status = mirror_rows_find(f, &here, &commit, &diag);
-	if (status == CAIRN_OK && commit.id != 0)
+	if (status == CAIRN_OK && mirror_rows_is_another(f, &here))
+		status = mirror_rows_replace(f, &here, &diag);
+	else if (status == CAIRN_OK && commit.id != 0)
 		status = mirror_rows_name(f, &here, &commit, &diag); /* another daemon was faster */
 	else if (status == CAIRN_OK)
 		status = mirror_rows_write(f, &here, &diag);
@@ -89,10 +109,30 @@ static void look_ask_page(struct mirror_fetch *f)
 static enum cairn_status look_unknown(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "mirror.unknown", CAIRN_NO_OFFSET,
-			  "the upstream shows no such repository to everybody");
+			  "the upstream has no public repository of this name");
 }
 
-/* The repository has another name today: it is looked for by that one when somebody asks for it. */
+/* Ends a look-up if the upstream has no such repository, or hides it from the asker. A repository that is hidden in
+ * this server, or was looked up with the asker's own token, counts as gone only if the upstream said so to a rule's
+ * token. */
+static void look_leave(struct mirror_fetch *f, enum cairn_index_mirror_state state)
+{
+	struct cairn_diag diag = {0};
+	struct cairn_index_repo here = {0};
+	struct cairn_index_commit commit;
+	enum cairn_status status = CAIRN_OK;
+	(void)snprintf(f->repo.id, sizeof(f->repo.id), "%s", f->what.name);
+	if (strchr(f->repo.id, '/'))
+		status = mirror_rows_find(f, &here, &commit, &diag);
+	bool is_told = state != CAIRN_INDEX_MIRROR_GONE || f->what.rule != 0 || !(f->what.sees || here.is_private);
+	if (status == CAIRN_OK && here.id != 0 && is_told)
+		status = mirror_rows_leave(f, &here, state, &diag);
+	if (status == CAIRN_OK)
+		status = look_unknown(&diag);
+	mirror_fetch_end(f, status, &diag);
+}
+
+/* Stores the repository's new name as an alias. The next request looks up that name. */
 static void look_keep_alias(struct mirror_fetch *f, const char *target)
 {
 	struct cairn_index_add_alias add = {.kind = f->what.kind, .name = f->what.name, .target = target};
@@ -107,6 +147,64 @@ static void look_keep_alias(struct mirror_fetch *f, const char *target)
 	mirror_fetch_end(f, status, &diag);
 }
 
+/* Finds the repository that is here under the name that was looked up. @param[out] former  id 0: there is none */
+static enum cairn_status look_find_former(struct mirror_fetch *f, struct cairn_index_repo *former,
+					  struct cairn_diag *diag)
+{
+	char target[MIRROR_ID_BYTES];
+	struct cairn_index_commit commit;
+	*former = (struct cairn_index_repo){0};
+	if (!strchr(f->what.name, '/'))
+		return CAIRN_OK;
+	memcpy(target, f->repo.id, sizeof(target));
+	(void)snprintf(f->repo.id, sizeof(f->repo.id), "%s", f->what.name);
+	enum cairn_status status = mirror_rows_find(f, former, &commit, diag);
+	memcpy(f->repo.id, target, sizeof(f->repo.id));
+	return status;
+}
+
+/* Stores the alias only if its target is public: a token may have shown a name that is not for everybody, and an alias
+ * reveals its target to all askers. If a repository is here under its former name, it is closed as its new name is. */
+static void look_at_target(struct mirror_fetch *f)
+{
+	struct cairn_diag diag = {0};
+	struct cairn_index_repo former;
+	enum cairn_status status = mirror_read_repo(&f->repo, &f->call, &diag);
+	if (status == CAIRN_OK)
+		status = look_find_former(f, &former, &diag);
+	if (status == CAIRN_OK && former.id != 0)
+		status = mirror_rows_close(f, &former, &diag);
+	if (status == CAIRN_OK && (f->repo.is_private || f->repo.is_disabled))
+		status = look_unknown(&diag);
+	if (status == CAIRN_OK)
+		look_keep_alias(f, f->repo.id);
+	else
+		mirror_fetch_end(f, status, &diag);
+}
+
+/* Follows the upstream's redirect to another name. */
+static void look_moved(struct mirror_fetch *f, const char *target)
+{
+	struct cairn_diag diag = {0};
+	struct cairn_index_repo former;
+	enum cairn_status status = look_find_former(f, &former, &diag);
+	if (status == CAIRN_OK && former.id == 0 && !f->what.token[0]) {
+		look_keep_alias(f, target);
+		return;
+	}
+	if (status == CAIRN_OK && !look_name_is_good(target, true))
+		status = look_unknown(&diag);
+	if (status != CAIRN_OK) {
+		mirror_fetch_end(f, status, &diag);
+		return;
+	}
+	(void)snprintf(f->path, sizeof(f->path), "/api/%s/%s/revision/%s", cairn_mirror_type(f->what.kind), target,
+		       CAIRN_HUB_MAIN);
+	mirror_ask_repo(&f->call);
+	f->step = look_at_target;
+	mirror_fetch_send(f);
+}
+
 static void look_found(struct mirror_fetch *f)
 {
 	struct cairn_diag diag = {0};
@@ -115,10 +213,13 @@ static void look_found(struct mirror_fetch *f)
 	bool is_main = strcmp(f->what.revision, CAIRN_HUB_MAIN) == 0;
 	enum cairn_status status = mirror_rows_find(f, &here, &commit, &diag);
 	if (status == CAIRN_OK && here.id == 0 && !is_main)
-		status = look_unknown(&diag); /* main comes first, when the repository is asked for */
-	if (status == CAIRN_OK && commit.id != 0)
+		status = look_unknown(&diag); /* main is looked up first, with the repository */
+	bool is_known = status == CAIRN_OK && commit.id != 0 && !mirror_rows_is_another(f, &here);
+	if (is_known)
 		status = mirror_rows_name(f, &here, &commit, &diag);
-	if (status != CAIRN_OK || commit.id != 0)
+	else if (status == CAIRN_OK && here.id != 0)
+		status = mirror_rows_close(f, &here, &diag);
+	if (status != CAIRN_OK || is_known)
 		mirror_fetch_end(f, status, &diag);
 	else
 		look_ask_page(f);
@@ -129,11 +230,19 @@ static void look_described(struct mirror_fetch *f)
 	char target[MIRROR_ID_BYTES];
 	struct cairn_diag diag = {0};
 	if (mirror_read_moved(&f->call, cairn_mirror_type(f->what.kind), target)) {
-		look_keep_alias(f, target);
+		look_moved(f, target);
 		return;
 	}
 	enum cairn_status status = mirror_read_repo(&f->repo, &f->call, &diag);
-	if (status == CAIRN_OK && (f->repo.is_private || f->repo.is_disabled || !look_name_is_good(f->repo.id, true)))
+	if (status == CAIRN_E_NOT_FOUND && strcmp(f->call.error_code, "RepoNotFound") == 0) {
+		look_leave(f, CAIRN_INDEX_MIRROR_GONE);
+		return;
+	}
+	if (status == CAIRN_OK && (f->repo.is_disabled || (f->repo.is_private && !f->what.sees))) {
+		look_leave(f, f->repo.is_disabled ? CAIRN_INDEX_MIRROR_DISABLED : CAIRN_INDEX_MIRROR_PRIVATE);
+		return;
+	}
+	if (status == CAIRN_OK && !look_name_is_good(f->repo.id, true))
 		status = look_unknown(&diag);
 	if (status != CAIRN_OK) {
 		mirror_fetch_end(f, status, &diag);
@@ -144,7 +253,7 @@ static void look_described(struct mirror_fetch *f)
 	if (strcasecmp(f->repo.id, f->what.name) == 0)
 		look_found(f);
 	else
-		look_keep_alias(f, f->repo.id);
+		look_moved(f, f->repo.id);
 }
 
 static void look_begin(struct mirror_fetch *f)
@@ -154,33 +263,49 @@ static void look_begin(struct mirror_fetch *f)
 	(void)snprintf(f->path, sizeof(f->path), "/api/%s/%s/revision/%s", cairn_mirror_type(f->what.kind),
 		       f->what.name, revision);
 	mirror_ask_repo(&f->call);
+	f->holds_s = f->m->refresh_s;
 	f->step = look_described;
 	mirror_fetch_send(f);
 }
 
 void cairn_mirror_want_revision(struct cairn_mirror *mirror, struct cairn_mirror_want *want)
 {
-	char key[CAIRN_INDEX_ALIAS_MAX + CAIRN_INDEX_REF_NAME_MAX + 32];
+	char key[MIRROR_LOOK_KEY_BYTES];
 	if (!cairn_mirror_type(want->kind) || !look_name_is_good(want->name, false) ||
-	    !look_revision_is_good(want->revision) || !mirror_lets_in(mirror, want)) {
+	    !look_revision_is_good(want->revision) || !look_take_token(mirror, want)) {
 		cairn_diag_clear(&want->diag);
 		want->status = look_unknown(&want->diag);
 		want->done(want);
 		return;
 	}
-	look_key(key, sizeof(key), want->kind, want->name, want->revision);
+	look_key(key, want);
 	mirror_join(mirror, want, key, false, look_begin);
 }
 
-bool cairn_mirror_is_fresh(struct cairn_mirror *mirror, enum cairn_index_repo_kind kind, const char *name,
-			   const char *revision, bool *is_stale)
+bool cairn_mirror_is_fresh(struct cairn_mirror *mirror, const struct cairn_mirror_want *what, bool *is_stale)
 {
-	char key[CAIRN_INDEX_ALIAS_MAX + CAIRN_INDEX_REF_NAME_MAX + 32];
-	look_key(key, sizeof(key), kind, name, revision);
-	return mirror_remembers(mirror, key, is_stale);
+	char key[MIRROR_LOOK_KEY_BYTES];
+	struct cairn_mirror_want want = *what;
+	(void)look_take_token(mirror, &want);
+	look_key(key, &want);
+	explicit_bzero(want.token, sizeof(want.token));
+	return mirror_remembers(mirror, key, what->repo, is_stale);
 }
 
-/* --- what is here ------------------------------------------------------------------------------------------------- */
+void cairn_mirror_look_again(struct cairn_mirror *mirror, struct cairn_mirror_want *want)
+{
+	char key[MIRROR_LOOK_KEY_BYTES];
+	want->sees = false;
+	look_key(key, want);
+	mirror_forget(mirror, key);
+	want->sees = true; /* by the token of a rule; operators may see private repositories */
+	(void)look_take_token(mirror, want);
+	look_key(key, want);
+	mirror_forget(mirror, key);
+	cairn_mirror_want_revision(mirror, want);
+}
+
+/* --- the state in the index --------------------------------------------------------------------------------------- */
 
 bool cairn_mirror_may_have(struct cairn_mirror *mirror, const char *name)
 {
@@ -193,6 +318,12 @@ bool cairn_mirror_alias(struct cairn_mirror *mirror, enum cairn_index_repo_kind 
 			char target[static CAIRN_INDEX_ALIAS_MAX + 1])
 {
 	return cairn_index_alias(mirror->hub->index, kind, name, target) == CAIRN_OK;
+}
+
+bool cairn_mirror_has_branch(struct cairn_mirror *mirror, int64_t repo, const char *revision)
+{
+	struct cairn_index_commit commit;
+	return cairn_index_ref(mirror->hub->index, repo, CAIRN_INDEX_BRANCH, revision, &commit) == CAIRN_OK;
 }
 
 bool cairn_mirror_has_commit(struct cairn_mirror *mirror, int64_t repo, const char *revision)

@@ -1,17 +1,14 @@
 #include "mirror/mirror.h"
 
 #include "base/clock.h"
-#include "base/fd.h"
-#include "base/sys.h"
+#include "mirror/ahead.h"
 #include "mirror/stream.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A repository that nobody has. The answer that it does not exist shows a working hub as well as a description does. */
+/* A repository that does not exist. A hub that reports so works, just as one that describes it. */
 static const char MIRROR_PROBE[] = "/api/models/cairn/is-the-line-up/revision/main";
 
 /* @param[out] port  as cairn_mirror_port() */
@@ -23,6 +20,8 @@ static enum cairn_status mirror_parse(struct mirror_upstream *upstream, uint16_t
 	upstream->hosts = options->hosts;
 	if (status == CAIRN_OK && options->hosts)
 		status = mirror_hosts_check(options->hosts, diag);
+	if (status == CAIRN_OK && options->pin)
+		status = mirror_pin_check(options->pin, upstream, diag);
 	return status == CAIRN_OK && options->proxy ? mirror_proxy_parse(port, options->proxy, diag) : status;
 }
 
@@ -32,34 +31,12 @@ enum cairn_status cairn_mirror_port(const struct cairn_mirror_options *options, 
 	return mirror_parse(&upstream, port, options, diag);
 }
 
-/* Reads the file whole, once. */
-static enum cairn_status mirror_read_rules(struct cairn_mirror *m, const char *path, struct cairn_diag *diag)
-{
-	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
-	size_t len = 0;
-	m->rules_text = malloc(MIRROR_RULES_BYTES_MAX + 1);
-	if (!m->rules_text)
-		return CAIRN_E_NOMEM;
-	if (fd < 0 || cairn_fd_read_upto(fd, m->rules_text, MIRROR_RULES_BYTES_MAX, &len) != CAIRN_OK)
-		return cairn_fail(diag, CAIRN_E_USAGE, "mirror.rules", CAIRN_NO_OFFSET, "cannot read %.120s: %s", path,
-				  strerror(errno));
-	m->rules_text[len] = '\0';
-	if (len == MIRROR_RULES_BYTES_MAX || strlen(m->rules_text) < len)
-		return cairn_fail(diag, CAIRN_E_USAGE, "mirror.rules", CAIRN_NO_OFFSET,
-				  "%.120s has %d bytes or more, or a zero byte", path, MIRROR_RULES_BYTES_MAX);
-	return mirror_rules_parse(&m->rules, m->rules_text, diag);
-}
-
-bool mirror_lets_in(const struct cairn_mirror *m, const struct cairn_mirror_want *want)
-{
-	const char *type = cairn_mirror_type(want->kind);
-	return type && mirror_rules_allow(&m->rules, type, want->name);
-}
-
-static void mirror_tick(void *mirror)
+static int mirror_tick(void *mirror)
 {
 	mirror_join_tick(mirror);
-	mirror_streams_tick(mirror);
+	int next_ms = mirror_streams_tick(mirror);
+	mirror_ahead_tick(mirror);
+	return next_ms;
 }
 
 enum cairn_status cairn_mirror_open(struct cairn_mirror **out, const struct cairn_mirror_options *options,
@@ -71,18 +48,33 @@ enum cairn_status cairn_mirror_open(struct cairn_mirror **out, const struct cair
 		return CAIRN_E_NOMEM;
 	pthread_mutex_init(&m->lock, NULL);
 	uint16_t port;
-	enum cairn_status status = mirror_parse(&m->upstream, &port, options, diag);
-	const struct mirror_net_options net = {
-		.upstream = &m->upstream, .ca = options->ca, .proxy = options->proxy, .tick = mirror_tick, .ctx = m};
+	enum cairn_status status = mirror_policy_init(&m->policy, options->rules);
+	if (status == CAIRN_OK)
+		status = cairn_random(m->new_senders.key, sizeof(m->new_senders.key));
+	memcpy(m->admit_senders.key, m->new_senders.key, sizeof(m->admit_senders.key));
+	if (status == CAIRN_OK)
+		status = mirror_parse(&m->upstream, &port, options, diag);
+	const struct mirror_net_options net = {.upstream = &m->upstream,
+					       .ca = options->ca,
+					       .pin = options->pin,
+					       .proxy = options->proxy,
+					       .is_offline = options->is_offline,
+					       .rate_max = options->rate_max,
+					       .tick = mirror_tick,
+					       .ctx = m};
+	m->room.bytes = m->room.offers = UINT64_MAX;
 	m->hub = options->hub;
 	m->workers = options->workers;
+	m->refresh_s = options->refresh_s;
+	m->is_offline = options->is_offline;
 	m->spool_bytes_max = options->spool_bytes_max;
+	m->tell = options->tell;
 	int n = snprintf(m->spool_dir, sizeof(m->spool_dir), "%s/tmp", options->data_dir);
 	if (status == CAIRN_OK && (n < 0 || (size_t)n >= sizeof(m->spool_dir)))
 		status = cairn_fail(diag, CAIRN_E_USAGE, "mirror.spool", CAIRN_NO_OFFSET,
 				    "the data folder's name is too long");
-	if (status == CAIRN_OK && options->rules)
-		status = mirror_read_rules(m, options->rules, diag);
+	if (status == CAIRN_OK)
+		status = mirror_policy_read(&m->policy, diag);
 	if (status == CAIRN_OK)
 		status = mirror_net_start(&m->net, &net);
 	if (status == CAIRN_OK)
@@ -112,15 +104,16 @@ void cairn_mirror_free(struct cairn_mirror *mirror)
 		return;
 	cairn_mirror_stop(mirror);
 	mirror_net_free(mirror->net);
-	mirror_rules_fini(&mirror->rules);
-	free(mirror->rules_text);
+	mirror_ahead_free(mirror);
+	cairn_codec_free(mirror->codec);
+	mirror_policy_fini(&mirror->policy);
 	pthread_mutex_destroy(&mirror->lock);
 	free(mirror);
 }
 
-/* --- the line ----------------------------------------------------------------------------------------------------- */
+/* --- the connection to the upstream ------------------------------------------------------------------------------- */
 
-/* Tells all who wait. The call may be used anew once the lock is given up. */
+/* Ends all tests that wait. The call may be reused when the lock is released. */
 static void mirror_line_tell(struct cairn_mirror *m, const struct cairn_mirror_line *line)
 {
 	mirror_call_fini(&m->call);

@@ -1,7 +1,10 @@
-/* Writes what the upstream says of a repository into the index: its namespace, its commit, and its tree. */
+/* Writes a repository of the upstream into the index: its namespace, state and gate, its commit, and its tree. */
+#include "base/clock.h"
 #include "hub/path.h"
+#include "hub/repo.h"
 #include "hub/revision.h"
 #include "hub/tree.h"
+#include "index/hub/mirror_list.h"
 #include "mirror/parts.h"
 
 #include <stdio.h>
@@ -13,9 +16,9 @@ static struct cairn_index *rows_index(const struct mirror_fetch *f)
 	return f->m->hub->index;
 }
 
-/* --- what is here ------------------------------------------------------------------------------------------------- */
+/* --- the state in the index --------------------------------------------------------------------------------------- */
 
-/* Splits "account/name". Both parts were checked when the fetch began. */
+/* Splits "account/name", which was checked when the fetch began. @return the name */
 static const char *rows_split(const struct mirror_fetch *f, char account[static CAIRN_INDEX_ACCOUNT_NAME_MAX + 1])
 {
 	const char *slash = strchr(f->repo.id, '/');
@@ -26,10 +29,10 @@ static const char *rows_split(const struct mirror_fetch *f, char account[static 
 static enum cairn_status rows_local(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "mirror.local", CAIRN_NO_OFFSET,
-			  "the namespace is an account of this server, which is not looked for upstream");
+			  "the namespace is an account of this server, so it is not looked up upstream");
 }
 
-/* @param[out] id  0: nobody has the namespace yet */
+/* Finds the account of the namespace. @param[out] id  0: it does not exist yet */
 static enum cairn_status rows_account(const struct mirror_fetch *f, int64_t *id, struct cairn_diag *diag)
 {
 	char name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1];
@@ -54,6 +57,7 @@ enum cairn_status mirror_rows_find(struct mirror_fetch *f, struct cairn_index_re
 	if (status != CAIRN_OK || id == 0)
 		return status;
 	status = cairn_index_repo(rows_index(f), f->what.kind, account, name, here);
+	f->what.repo = here->id;
 	if (status == CAIRN_OK)
 		status = cairn_index_find_commit(rows_index(f), here->id, f->repo.sha, CAIRN_INDEX_ALL_COMMITS, commit);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
@@ -61,17 +65,71 @@ enum cairn_status mirror_rows_find(struct mirror_fetch *f, struct cairn_index_re
 
 /* --- names of commits --------------------------------------------------------------------------------------------- */
 
-/* The gate keeps files that the upstream gives to few from everybody here: this daemon has no token of theirs. */
-static enum cairn_status rows_set_gate(const struct mirror_fetch *f, const struct cairn_index_repo *here,
-				       struct cairn_diag *diag)
+static enum cairn_index_gate rows_gate(const struct mirror_fetch *f)
 {
-	enum cairn_index_gate gate = f->repo.is_gated ? CAIRN_INDEX_GATE_MANUAL : CAIRN_INDEX_GATE_NONE;
-	struct cairn_index_set_repo set = {.id = here->id, .keeps_private = true, .gate = gate};
-	if (here->gate == gate)
+	return f->repo.is_gated ? CAIRN_INDEX_GATE_MANUAL : CAIRN_INDEX_GATE_NONE;
+}
+
+enum cairn_status mirror_rows_close(const struct mirror_fetch *f, const struct cairn_index_repo *here,
+				    struct cairn_diag *diag)
+{
+	struct cairn_index_set_repo set = {.id = here->id,
+					   .is_private = here->is_private || f->repo.is_private,
+					   .gate = f->repo.is_gated ? rows_gate(f) : here->gate};
+	if (here->gate == set.gate && here->is_private == set.is_private)
 		return CAIRN_OK;
 	enum cairn_status status = cairn_index_set_repo(rows_index(f), &set);
 	*diag = set.write.diag;
 	return status;
+}
+
+/* Sets the state of a repository and who may read it, and reports to operators if the state changed. This is one write,
+ * so that a daemon that dies leaves no repository that few may read open to others. */
+static enum cairn_status rows_set_state(const struct mirror_fetch *f, const struct cairn_index_repo *here,
+					bool is_private, enum cairn_index_gate gate,
+					enum cairn_index_mirror_state state, struct cairn_diag *diag)
+{
+	enum cairn_index_mirror_state before;
+	int64_t looked;
+	struct cairn_index_set_mirror_state set = {.repo = here->id,
+						   .state = state,
+						   .looked_unix_s = cairn_clock_unix_s(),
+						   .sets_access = here->gate != gate || here->is_private != is_private,
+						   .is_private = is_private,
+						   .gate = gate};
+	enum cairn_status status = cairn_index_mirror_state(rows_index(f), here->id, &before, &looked);
+	bool is_look = state == CAIRN_INDEX_MIRROR_THERE && strcmp(f->what.revision, CAIRN_HUB_MAIN) == 0;
+	if (status != CAIRN_OK || (before == state && looked != 0 && !is_look && !set.sets_access))
+		return status; /* so that looking up a hidden repository takes no longer than a missing one */
+	status = cairn_index_set_mirror_state(rows_index(f), &set);
+	*diag = set.write.diag;
+	if (status == CAIRN_OK && before != state)
+		mirror_tell_state(f, state);
+	return status;
+}
+
+/* Sets whether a repository has a gate or is private, so that files which the upstream shows to few askers are not read
+ * by others here. */
+static enum cairn_status rows_set_gate(const struct mirror_fetch *f, const struct cairn_index_repo *here,
+				       struct cairn_diag *diag)
+{
+	enum cairn_index_gate gate = rows_gate(f);
+	/* Only a look-up of main opens a repository. A look-up of another revision may be slow, and main may have been
+	 * closed since it began. */
+	bool may_open = strcmp(f->what.revision, CAIRN_HUB_MAIN) == 0;
+	if (!may_open && here->gate != CAIRN_INDEX_GATE_NONE)
+		gate = here->gate;
+	if (!may_open && here->is_private && !f->repo.is_private)
+		return mirror_rows_close(f, here, diag);
+	return rows_set_state(f, here, f->repo.is_private, gate,
+			      f->repo.is_private ? CAIRN_INDEX_MIRROR_PRIVATE : CAIRN_INDEX_MIRROR_THERE, diag);
+}
+
+enum cairn_status mirror_rows_leave(struct mirror_fetch *f, const struct cairn_index_repo *here,
+				    enum cairn_index_mirror_state state, struct cairn_diag *diag)
+{
+	bool stays = state == CAIRN_INDEX_MIRROR_GONE && here->gate == CAIRN_INDEX_GATE_NONE && !here->is_private;
+	return rows_set_state(f, here, !stays, here->gate, state, diag);
 }
 
 static struct cairn_index_message rows_message(const struct mirror_fetch *f, char *title, size_t size,
@@ -106,7 +164,7 @@ enum cairn_status mirror_rows_name(struct mirror_fetch *f, const struct cairn_in
 	status = cairn_index_ref(ix, here->id, CAIRN_INDEX_BRANCH, f->what.revision, &now);
 	if (status == CAIRN_OK && now.id == commit->id)
 		return CAIRN_OK;
-	/* A commit that was asked for by its id needs a name only if nothing else leads to it. */
+	/* A commit that was looked up by its id gets a branch only if no other ref reaches it. */
 	if (status == CAIRN_E_NOT_FOUND && strcmp(f->what.revision, f->repo.sha) == 0 &&
 	    cairn_index_find_commit(ix, here->id, f->repo.sha, CAIRN_INDEX_REACHED, &reached) == CAIRN_OK)
 		return CAIRN_OK;
@@ -117,7 +175,7 @@ enum cairn_status mirror_rows_name(struct mirror_fetch *f, const struct cairn_in
 
 /* --- differences of trees ----------------------------------------------------------------------------------------- */
 
-/* A file of a commit that is here. */
+/* A file of a commit in the index. */
 struct rows_old {
 	char *path; /* owned */
 	struct cairn_git_oid oid;
@@ -128,7 +186,7 @@ struct rows_old {
 struct rows_diff {
 	struct rows_old *old; /* owned */
 	uint32_t n_old, old_cap;
-	struct cairn_index_operation *operations; /* owned; their paths are those of both trees */
+	struct cairn_index_operation *operations; /* owned; paths are borrowed from both trees */
 	uint32_t n;
 	enum cairn_status status;
 };
@@ -199,7 +257,8 @@ static void rows_put(struct rows_diff *d, const struct mirror_file *file)
 	memcpy(o->sha256, file->sha256, sizeof(o->sha256));
 }
 
-/* Walks over both trees, in the order of paths. Deletions come first, since a file may become a folder. */
+/* Compares both trees in the order of paths, and adds deletions or other operations. Deletions come first, because a
+ * file may become a folder. */
 static void rows_compare(struct rows_diff *d, const struct mirror_tree *tree, bool deletes)
 {
 	uint32_t i = 0, j = 0;
@@ -216,26 +275,26 @@ static void rows_compare(struct rows_diff *d, const struct mirror_tree *tree, bo
 	}
 }
 
-/* Paths come from outside: they must be such as clients may send. */
-static enum cairn_status rows_check_paths(const struct mirror_tree *tree, struct cairn_diag *diag)
+/* Sorts the tree, and checks that clients could have sent its paths, which are untrusted. */
+static enum cairn_status rows_check_paths(struct mirror_tree *tree, struct cairn_diag *diag)
 {
+	qsort(tree->all, tree->n, sizeof(*tree->all), rows_compare_new);
 	for (uint32_t i = 0; i < tree->n; i++) {
 		const char *fault = cairn_hub_file_fault(tree->all[i].path);
 		if (!fault && i > 0 && strcmp(tree->all[i - 1].path, tree->all[i].path) == 0)
 			fault = "it is there twice";
 		if (fault)
 			return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.path", CAIRN_NO_OFFSET,
-					  "the upstream has a file \"%.100s\" that is not taken: %.80s",
+					  "the upstream has a file \"%.100s\", whose path is not allowed here: %.80s",
 					  tree->all[i].path, fault);
 	}
 	return CAIRN_OK;
 }
 
-/* @param head  the commit from which the tree differs; NULL: none */
+/* Makes the operations that lead from a commit to the tree. @param head  the commit; NULL: none */
 static enum cairn_status rows_diff(struct mirror_fetch *f, const struct cairn_index_commit *head, struct rows_diff *d,
 				   struct cairn_diag *diag)
 {
-	qsort(f->tree.all, f->tree.n, sizeof(*f->tree.all), rows_compare_new);
 	enum cairn_status status = rows_check_paths(&f->tree, diag);
 	if (status == CAIRN_OK && head)
 		status = cairn_hub_list_all(f->m->hub, head, rows_take_old, d, diag);
@@ -255,7 +314,7 @@ static enum cairn_status rows_diff(struct mirror_fetch *f, const struct cairn_in
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-/* Somebody may take the name at this moment: then the namespace is theirs. */
+/* Makes the account of the namespace. If somebody takes the name at this moment, it belongs to them. */
 static enum cairn_status rows_make_account(const struct mirror_fetch *f, int64_t *id, struct cairn_diag *diag)
 {
 	char name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1];
@@ -276,14 +335,19 @@ static bool rows_id(const struct mirror_fetch *f, struct cairn_git_oid *out)
 	return cairn_hex_parse(out->b, sizeof(out->b), f->repo.sha, strlen(f->repo.sha)) == CAIRN_OK;
 }
 
-/* Another daemon may make the same repository at this moment. */
+/* Makes the repository, unless another daemon has just made it. */
 static enum cairn_status rows_make_repo(struct mirror_fetch *f, struct cairn_index_repo *made, struct cairn_diag *diag)
 {
 	CLEANUP(rows_diff_fini) struct rows_diff d = {0};
 	char account[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1], title[CAIRN_INDEX_TITLE_MAX + 1];
 	const char *name = rows_split(f, account);
 	struct cairn_git_oid id;
-	struct cairn_index_add_repo add = {.kind = f->what.kind, .name = name, .first_id = &id};
+	struct cairn_index_add_repo add = {.kind = f->what.kind,
+					   .name = name,
+					   .is_private = f->repo.is_private,
+					   .gate = rows_gate(f),
+					   .first_id = &id,
+					   .created_unix_ms = f->repo.created_unix_ms};
 	enum cairn_status status = rows_id(f, &id) ? rows_make_account(f, &add.account, diag) : CAIRN_E_FORMAT;
 	if (status == CAIRN_OK)
 		status = rows_diff(f, NULL, &d, diag);
@@ -299,7 +363,7 @@ static enum cairn_status rows_make_repo(struct mirror_fetch *f, struct cairn_ind
 					      : status;
 }
 
-/* Finds the head of the branch that gets the commit. A branch that is not here begins at the head of main. */
+/* Finds the head of the branch that gets the commit. A branch that the index lacks begins at the head of main. */
 static enum cairn_status rows_head(const struct mirror_fetch *f, const struct cairn_index_repo *here,
 				   struct cairn_index_commit *head, struct cairn_diag *diag)
 {
@@ -318,7 +382,10 @@ static enum cairn_status rows_commit(struct mirror_fetch *f, const struct cairn_
 	char title[CAIRN_INDEX_TITLE_MAX + 1], parent[CAIRN_GIT_OID_CHARS + 1];
 	struct cairn_index_commit head;
 	struct cairn_git_oid id;
-	enum cairn_status status = rows_id(f, &id) ? rows_head(f, here, &head, diag) : CAIRN_E_FORMAT;
+	/* First of all, since the new files may be for fewer askers than the old ones. */
+	enum cairn_status status = rows_id(f, &id) ? mirror_rows_close(f, here, diag) : CAIRN_E_FORMAT;
+	if (status == CAIRN_OK)
+		status = rows_head(f, here, &head, diag);
 	if (status == CAIRN_OK)
 		status = rows_diff(f, &head, &d, diag);
 	if (status != CAIRN_OK)
@@ -339,14 +406,14 @@ static enum cairn_status rows_commit(struct mirror_fetch *f, const struct cairn_
 	return status;
 }
 
-/* The index refuses what no commit may have. */
+/* Fails, because the index refused the tree. */
 static enum cairn_status rows_bad_tree(struct cairn_diag *diag)
 {
 	char why[sizeof(diag->text)];
 	(void)snprintf(why, sizeof(why), "%s", diag->text);
 	cairn_diag_clear(diag);
 	return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.tree", CAIRN_NO_OFFSET,
-			  "the upstream has a tree that is not taken: %.150s", why);
+			  "the upstream has a tree that is not allowed here: %.150s", why);
 }
 
 enum cairn_status mirror_rows_write(struct mirror_fetch *f, const struct cairn_index_repo *here,
@@ -356,9 +423,75 @@ enum cairn_status mirror_rows_write(struct mirror_fetch *f, const struct cairn_i
 	enum cairn_status status = here->id == 0 ? rows_make_repo(f, &repo, diag) : rows_commit(f, here, diag);
 	if (status != CAIRN_OK && diag->rule && strncmp(diag->rule, "commit.", 7) == 0)
 		return rows_bad_tree(diag);
+	f->what.repo = repo.id;
+	if (status == CAIRN_OK && here->id == 0)
+		mirror_grant_brought(f, repo.id);
 	if (status == CAIRN_OK)
 		status = rows_set_gate(f, &repo, diag);
 	if (status == CAIRN_OK && strcmp(f->what.revision, CAIRN_HUB_MAIN) == 0)
 		mirror_card_keep(f, repo.id);
 	return status;
+}
+
+/* --- another repository with the name -----------------------------------------------------------------------------
+ *  */
+
+/* A commit that was fetched with a token may not have been public, even if the repository is now: its owner may have
+ * removed it before. A name may be given up, and taken by somebody else. */
+bool mirror_rows_is_another(const struct mirror_fetch *f, const struct cairn_index_repo *here)
+{
+	bool has_gate = here->gate != CAIRN_INDEX_GATE_NONE;
+	if (here->id == 0 || strcmp(f->what.revision, CAIRN_HUB_MAIN) != 0 || !(here->is_private || has_gate))
+		return false;
+	bool opens = (here->is_private && !f->repo.is_private) || (has_gate && !f->repo.is_gated);
+	return opens || (f->repo.created_unix_ms != 0 && f->repo.created_unix_ms != here->created_unix_ms);
+}
+
+static enum cairn_status rows_drop(struct mirror_fetch *f, const struct cairn_index_repo *here,
+				   const struct cairn_index_mirrored *before, struct cairn_diag *diag)
+{
+	enum cairn_index_mirror_state now = f->repo.is_private ? CAIRN_INDEX_MIRROR_PRIVATE : CAIRN_INDEX_MIRROR_THERE;
+	struct cairn_index_repo repo = *here;
+	enum cairn_status status = cairn_hub_drop_repo(f->m->hub, &repo, diag);
+	if (status == CAIRN_E_NOT_FOUND) { /* another look, or another daemon, has just replaced it */
+		cairn_diag_clear(diag);
+		return CAIRN_OK;
+	}
+	if (status != CAIRN_OK)
+		return status;
+	if (before->state != now)
+		mirror_tell_state(f, now);
+	return CAIRN_OK;
+}
+
+/* The operator's wishes hold for the name, so the new repository takes them over. The next tick reads the rows of
+ * what is fetched ahead again. */
+static enum cairn_status rows_set_ahead(const struct mirror_fetch *f, const struct cairn_index_ahead *ahead,
+					struct cairn_diag *diag)
+{
+	struct cairn_index_set_ahead set = {.repo = f->what.repo, .ahead = *ahead};
+	enum cairn_status status = cairn_index_set_ahead(rows_index(f), &set);
+	*diag = set.write.diag;
+	pthread_mutex_lock(&f->m->lock);
+	f->m->ahead_is_read = false;
+	f->m->ahead_load_ms = 0;
+	pthread_mutex_unlock(&f->m->lock);
+	return status;
+}
+
+/* These are several writes. If the daemon or the index fails between them, the wishes are lost; so the tree is checked
+ * first. */
+enum cairn_status mirror_rows_replace(struct mirror_fetch *f, const struct cairn_index_repo *here,
+				      struct cairn_diag *diag)
+{
+	struct cairn_index_mirrored before = {.state = CAIRN_INDEX_MIRROR_THERE};
+	enum cairn_status status = cairn_index_mirrored(rows_index(f), here->id, &before);
+	bool has_wishes = status == CAIRN_OK && (before.ahead.every_s != 0 || before.ahead.keeps);
+	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND)
+		status = rows_check_paths(&f->tree, diag);
+	if (status == CAIRN_OK)
+		status = rows_drop(f, here, &before, diag);
+	if (status == CAIRN_OK)
+		status = mirror_rows_write(f, &(const struct cairn_index_repo){0}, diag);
+	return status == CAIRN_OK && has_wishes ? rows_set_ahead(f, &before.ahead, diag) : status;
 }

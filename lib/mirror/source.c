@@ -1,4 +1,4 @@
-/* Asks for blocks of long files, by ranges of the plain file, and writes them into the spool. */
+/* Requests blocks of long files from the upstream, by ranges, and writes them into the spool. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "mirror/hub/ask_refused.h"
@@ -9,13 +9,14 @@
 #include <string.h>
 
 enum {
-	SOURCE_WORDS_BYTES_MAX = 65536, /* of a refusal, or of a redirect */
-	SOURCE_BLOCK_MS = 2000,         /* in which a block is to come */
+	SOURCE_WORDS_BYTES_MAX = 65536, /* most bytes of the text of an error or a redirect */
+	SOURCE_BLOCK_MS = 2000,         /* time that a block should take */
 };
 
 static void source_send(struct mirror_slot *slot);
+static void source_brought(struct mirror_slot *slot);
 
-/* --- which block -------------------------------------------------------------------------------------------------- */
+/* --- choosing a block --------------------------------------------------------------------------------------------- */
 
 static unsigned source_count(const struct mirror_stream *s)
 {
@@ -25,20 +26,20 @@ static unsigned source_count(const struct mirror_stream *s)
 	return n;
 }
 
-/* A stream that is not asking may always ask for one block. Until bytes have come it asks for one alone, since it may
- * be refused, and learns where redirects lead. */
+/* May a stream request a further block? The first is always allowed. Before its bytes have arrived it is the only one,
+ * because the upstream may refuse, and its redirects are not known yet. */
 static bool source_may_ask(const struct cairn_mirror *m, const struct mirror_stream *asker)
 {
 	unsigned n = 0, n_idle = 0, own = source_count(asker);
 	for (const struct mirror_stream *s = m->streams; s; s = s->next) {
 		unsigned of_it = source_count(s);
 		n += of_it;
-		n_idle += mirror_stream_goes(s) && of_it == 0;
+		n_idle += mirror_stream_fetches(s) && of_it == 0;
 	}
 	return own == 0 || (asker->has_begun && own < MIRROR_BLOCKS_AT_ONCE && n + n_idle < MIRROR_BLOCKS_OF_ALL);
 }
 
-/* Returns a block that failed and may be tried again. */
+/* Returns a failed block that may be tried again. */
 static struct mirror_slot *source_retry(struct mirror_stream *s, int64_t now_ms)
 {
 	for (unsigned i = 0; i < MIRROR_BLOCKS_AT_ONCE; i++)
@@ -57,7 +58,7 @@ static size_t source_wanted(const struct mirror_stream *s, uint64_t wanted[stati
 	return n;
 }
 
-/* Each of the files at once may have as much before its front as this; all together have half of the room. */
+/* Returns how far past its front each stream may request, so that all together use at most half of the spools' room. */
 static uint64_t source_ahead(const struct cairn_mirror *m)
 {
 	uint64_t most = UINT64_C(8) * MIRROR_BLOCK_BYTES_MAX;
@@ -65,7 +66,7 @@ static uint64_t source_ahead(const struct cairn_mirror *m)
 	return share < most ? share : most;
 }
 
-/* @return NULL: all are in use */
+/* Finds a free slot. @return NULL: all are in use */
 static struct mirror_slot *source_free_slot(struct mirror_stream *s)
 {
 	for (unsigned i = 0; i < MIRROR_BLOCKS_AT_ONCE; i++)
@@ -74,41 +75,84 @@ static struct mirror_slot *source_free_slot(struct mirror_stream *s)
 	return NULL;
 }
 
+/* Cuts a block. A block of ranges of xorbs is longer, because it takes one more call; a client that waits gets a plain
+ * one. While the plan may still show that a block is shorter as ranges of xorbs, blocks are short.
+ * @return false: it cannot be requested yet */
+static bool source_cut(struct mirror_stream *s, struct mirror_run *run, uint64_t most, bool is_wanted, bool *is_packed)
+{
+	const struct mirror_known *k = &s->known;
+	bool is_open = k->state == MIRROR_KNOWN_ASKING && run->first >= k->planned;
+	uint64_t plain = is_open ? MIRROR_BLOCK_BYTES_MIN : s->block_bytes;
+	plain = plain < most ? plain : most;
+	if (!mirror_known_cut(s, run))
+		return false;
+	*is_packed = !is_wanted && mirror_known_is_packed(s, run);
+	if (!*is_packed && run->end - run->first > plain)
+		run->end = run->first + plain;
+	return true;
+}
+
+static bool source_has(const uint64_t *wanted, size_t n, uint64_t at)
+{
+	for (size_t i = 0; i < n; i++)
+		if (wanted[i] == at)
+			return true;
+	return false;
+}
+
 static struct mirror_slot *source_next(struct mirror_stream *s)
 {
 	struct mirror_run run;
 	struct mirror_slot *slot = source_free_slot(s);
 	uint64_t wanted[MIRROR_BLOCKS_AT_ONCE], ahead = source_ahead(s->m), spooled = mirror_spool_bytes(s->m);
 	uint64_t most = ahead / MIRROR_BLOCKS_AT_ONCE;
+	uint64_t longest = s->block_bytes > MIRROR_PACKED_BLOCK_MIN ? s->block_bytes : MIRROR_PACKED_BLOCK_MIN;
 	size_t n = spooled <= s->m->spool_bytes_max / 2 ? source_wanted(s, wanted) : 0;
-	if (!slot ||
-	    !mirror_blocks_next(&s->blocks, s->front, ahead, s->block_bytes < most ? s->block_bytes : most, wanted, n,
-				&run) ||
+	if (!slot || !mirror_blocks_next(&s->blocks, mirror_stream_stored(s), ahead, longest < most ? longest : most,
+					 wanted, n, &run))
+		return NULL;
+	bool is_packed;
+	if (!source_cut(s, &run, most, source_has(wanted, n, run.first), &is_packed) ||
 	    spooled + run.end - run.first > s->m->spool_bytes_max)
 		return NULL;
 	mirror_blocks_ask(&s->blocks, slot->number, &run);
 	slot->used = true;
+	slot->is_packed = is_packed;
 	slot->tries = 0;
 	s->asked_bytes += run.end - run.first;
 	return slot;
 }
 
-/* Takes a block that may be asked for, of the stream with the fewest. Under the lock. @return NULL: none */
-static struct mirror_slot *source_take(struct cairn_mirror *m)
+/* Finds a block to request, of the stream with the fewest calls. Called with the lock.
+ * @param is_ahead  of streams for which no client waits  @return NULL: none */
+static struct mirror_slot *source_find(struct cairn_mirror *m, bool is_ahead, int64_t now_ms)
 {
-	int64_t now_ms = cairn_clock_mono_ms();
 	struct mirror_slot *slot = NULL;
-	if (m->later_ms > now_ms || m->is_stopping)
-		return NULL;
 	for (unsigned fewest = 0; !slot && fewest < MIRROR_BLOCKS_AT_ONCE; fewest++)
 		for (struct mirror_stream *s = m->streams; !slot && s; s = s->next) {
-			if (!mirror_stream_goes(s) || source_count(s) != fewest || !source_may_ask(m, s))
+			if (!mirror_stream_fetches(s) || s->f->what.is_ahead != is_ahead || source_count(s) != fewest ||
+			    !source_may_ask(m, s))
 				continue;
 			slot = source_retry(s, now_ms);
 			slot = slot ? slot : source_next(s);
 		}
+	return slot;
+}
+
+/* Takes a block to request. Called with the lock. @return NULL: none */
+static struct mirror_slot *source_take(struct cairn_mirror *m)
+{
+	int64_t now_ms = cairn_clock_mono_ms();
+	if (m->later_ms > now_ms || m->is_stopping)
+		return NULL;
+	struct mirror_slot *slot = source_find(m, false, now_ms);
+	slot = slot ? slot : source_find(m, true, now_ms);
 	if (slot) {
 		slot->asking = true;
+		const struct mirror_run *block = &slot->s->blocks.asked[slot->number];
+		slot->is_here = mirror_known_runs_cover(&slot->s->known.runs, block->first, block->end) != NULL;
+		slot->brought = source_brought;
+		slot->began_ms = now_ms;
 		slot->n_hops = 0;
 		slot->known_hop = slot->s->hop.url[0] != '\0';
 		slot->hop = slot->s->hop;
@@ -125,13 +169,17 @@ void mirror_ask_blocks(struct cairn_mirror *m)
 		pthread_mutex_unlock(&m->lock);
 		if (!slot)
 			return;
-		source_send(slot);
+		bool is_brought = slot->is_here     ? mirror_copy_block(slot)
+				  : slot->is_packed ? mirror_pack_block(slot)
+						    : false;
+		if (!is_brought)
+			source_send(slot);
 	}
 }
 
 /* --- a call ------------------------------------------------------------------------------------------------------- */
 
-/* Does an answer have the bytes that were asked for, of a file of the length that the tree says? */
+/* Does the answer have the requested range, of a file as long as in the tree? */
 static bool source_fits(const struct mirror_slot *slot)
 {
 	char wanted[MIRROR_VALUE_BYTES];
@@ -140,7 +188,8 @@ static bool source_fits(const struct mirror_slot *slot)
 	return strcmp(wanted, slot->call.content_range) == 0;
 }
 
-/* Returns where the next bytes go. @param[out] left  of the block; 0: the stream has ended */
+/* Returns the offset of the next bytes in the file. @param[out] left  missing bytes of the block; 0: the stream has
+ * ended */
 static uint64_t source_place(const struct mirror_slot *slot, uint64_t *left)
 {
 	const struct mirror_stream *s = slot->s;
@@ -163,27 +212,14 @@ static bool source_took(struct mirror_call *call, const uint8_t *bytes, size_t l
 	slot->is_wrong = !slot->fits || len > left;
 	if (slot->is_wrong)
 		return false;
-	enum cairn_status status = cairn_fd_write_at(s->fd, at, bytes, len);
-	if (status != CAIRN_OK) {
-		struct cairn_diag diag = {0};
-		status = cairn_fail(&diag, status, "mirror.spool", CAIRN_NO_OFFSET,
-				    "cannot keep what the mirrored hub sends: %s", cairn_status_name(status));
-		mirror_stream_end(s, status, &diag);
-		return false;
-	}
+	mirror_known_hear(s, call, mirror_ask_blocks);
 	pthread_mutex_lock(&s->m->lock);
 	if (!slot->known_hop && slot->n_hops > 0)
 		s->hop = slot->hop;
-	bool whole = mirror_blocks_take(&s->blocks, slot->number, len);
 	if (at + len - slot->begin_at >= MIRROR_BLOCK_BYTES_MIN)
 		slot->tries = 0;
-	if (whole)
-		slot->used = false;
 	pthread_mutex_unlock(&s->m->lock);
-	mirror_stream_begun(s);
-	mirror_stream_wake(s, false);
-	mirror_stream_feed(s);
-	return true;
+	return mirror_stream_take(slot, at, bytes, len);
 }
 
 static bool source_is_redirected(const struct mirror_call *call)
@@ -192,19 +228,18 @@ static bool source_is_redirected(const struct mirror_call *call)
 	return (code == 301 || code == 302 || code == 303 || code == 307 || code == 308) && call->location[0];
 }
 
-/* --- its end ------------------------------------------------------------------------------------------------------ */
+/* --- the end of a call -------------------------------------------------------------------------------------------- */
 
-/* Learns the length of the next blocks from the rate of this one. Under the lock. */
-static void source_learn(struct mirror_stream *s, const struct mirror_slot *slot)
+/* Sets the length of the next blocks by the rate of this one. Called with the lock. */
+static void source_learn(struct mirror_stream *s, uint64_t bytes, int64_t took_ms)
 {
-	uint64_t ms = slot->call.took_ms > 0 ? (uint64_t)slot->call.took_ms : 1;
-	uint64_t bytes = (slot->call.range_end - slot->begin_at) * SOURCE_BLOCK_MS / ms;
+	bytes = bytes * SOURCE_BLOCK_MS / (took_ms > 0 ? (uint64_t)took_ms : 1);
 	s->block_bytes = bytes < MIRROR_BLOCK_BYTES_MIN   ? MIRROR_BLOCK_BYTES_MIN
 			 : bytes > MIRROR_BLOCK_BYTES_MAX ? MIRROR_BLOCK_BYTES_MAX
 							  : bytes;
 }
 
-/* A failure of one block ends the stream if nothing has come so far: then clients get its reason instead of bytes. */
+/* Should a failed block be tried again? Not if the stream has no bytes yet: then it ends with the reason. */
 static bool source_tries_again(struct mirror_slot *slot, enum cairn_status status, const struct cairn_diag *diag)
 {
 	struct mirror_stream *s = slot->s;
@@ -229,7 +264,7 @@ static bool source_tries_again(struct mirror_slot *slot, enum cairn_status statu
 static enum cairn_status source_follow(struct mirror_slot *slot, struct cairn_diag *diag)
 {
 	const struct mirror_hop before = slot->hop;
-	bool is_first = slot->n_hops == 0 && !slot->known_hop; /* else the answer is of the hop's host */
+	bool is_first = slot->n_hops == 0 && !slot->known_hop; /* else the host of the hop has answered */
 	if (slot->n_hops++ == MIRROR_HOPS_MAX)
 		return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.redirect", CAIRN_NO_OFFSET,
 				  "the upstream redirects more than %d times for a file", MIRROR_HOPS_MAX);
@@ -237,7 +272,7 @@ static enum cairn_status source_follow(struct mirror_slot *slot, struct cairn_di
 				diag);
 }
 
-/* Is the address over to which earlier redirects led? Then the upstream is asked for a new one. */
+/* Has the target of earlier redirects expired? Then the upstream is asked for a new one. */
 static bool source_is_over(const struct mirror_slot *slot)
 {
 	unsigned code = slot->call.code;
@@ -251,10 +286,9 @@ static enum cairn_status source_judge(struct mirror_slot *slot, struct cairn_dia
 	if (slot->is_wrong)
 		return mirror_wrong_bytes(s->what.path, diag);
 	if (call->code == 200)
-		return cairn_fail(
-			diag, CAIRN_E_FORMAT, "mirror.answer", CAIRN_NO_OFFSET,
-			"the upstream sends no ranges of \"%.120s\", so files of more than 32 MiB do not come",
-			s->what.path);
+		return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.answer", CAIRN_NO_OFFSET,
+				  "the upstream sends no ranges of \"%.120s\", which files of more than 32 MiB need",
+				  s->what.path);
 	if (call->status != CAIRN_OK) {
 		*diag = call->diag;
 		return call->status;
@@ -264,16 +298,29 @@ static enum cairn_status source_judge(struct mirror_slot *slot, struct cairn_dia
 				  "the upstream no longer has \"%.120s\"", s->what.path);
 	if (call->code == 206)
 		return cairn_fail(diag, CAIRN_E_BUSY, "mirror.unreachable", CAIRN_NO_OFFSET,
-				  "the upstream ended in the middle of \"%.120s\"", s->what.path);
+				  "the upstream closed the connection in the middle of \"%.120s\"", s->what.path);
 	return mirror_read_refused(call, diag);
+}
+
+/* Ends the fetch of a file. If some of its bytes have come, clients can go on later, and are told so. */
+static void source_end(struct mirror_stream *s, enum cairn_status status, const struct cairn_diag *diag)
+{
+	struct cairn_diag cut = {0};
+	pthread_mutex_lock(&s->m->lock);
+	bool is_cut = s->has_begun && cairn_diag_has(diag, "mirror.unreachable");
+	pthread_mutex_unlock(&s->m->lock);
+	if (is_cut)
+		status = cairn_fail(&cut, CAIRN_E_BUSY, "mirror.cut", CAIRN_NO_OFFSET,
+				    "the upstream was lost in the middle of the file: %.150s", diag->text);
+	mirror_stream_end(s, status, is_cut ? &cut : diag);
 }
 
 static void source_failed(struct mirror_slot *slot, enum cairn_status status, const struct cairn_diag *diag)
 {
 	struct mirror_stream *s = slot->s;
-	mirror_note_later(s->m, &slot->call);
+	mirror_note_later(s->m, &s->what, &slot->call);
 	if (!source_tries_again(slot, status, diag)) {
-		mirror_stream_end(s, status, diag);
+		source_end(s, status, diag);
 		pthread_mutex_lock(&s->m->lock);
 		slot->asking = false;
 		pthread_mutex_unlock(&s->m->lock);
@@ -290,10 +337,11 @@ static void source_answered(struct mirror_call *call)
 	pthread_mutex_lock(&m->lock);
 	bool whole = !slot->used;
 	if (whole)
-		source_learn(s, slot);
+		source_learn(s, call->range_end - slot->begin_at, call->took_ms);
 	slot->asking = !whole;
 	pthread_mutex_unlock(&m->lock);
 	if (!whole && call->status == CAIRN_OK && source_is_redirected(call)) {
+		mirror_known_hear(s, call, mirror_ask_blocks);
 		status = source_follow(slot, &diag);
 		if (status == CAIRN_OK) {
 			slot->known_hop = false;
@@ -313,7 +361,7 @@ static void source_answered(struct mirror_call *call)
 	mirror_ask_blocks(m);
 }
 
-/* Sends the call for what is left of a block: to the path, or where redirects led. */
+/* Sends the call for the rest of a block: to the path, or to the target of earlier redirects. */
 static void source_send(struct mirror_slot *slot)
 {
 	struct mirror_stream *s = slot->s;
@@ -339,7 +387,24 @@ static void source_send(struct mirror_slot *slot)
 	mirror_stream_drop(s);
 }
 
-/* Takes references to the streams that are under way. @return how many */
+/* Continues after a copy, or after ranges of xorbs. If these failed, the rest of the block is fetched instead. */
+static void source_brought(struct mirror_slot *slot)
+{
+	struct mirror_stream *s = slot->s;
+	struct cairn_mirror *m = s->m;
+	pthread_mutex_lock(&m->lock);
+	if (!slot->used && slot->is_packed)
+		source_learn(s, s->blocks.asked[slot->number].end - slot->begin_at,
+			     cairn_clock_mono_ms() - slot->began_ms);
+	slot->is_packed = false;
+	slot->asking = false;
+	slot->not_before_ms = 0;
+	pthread_mutex_unlock(&m->lock);
+	mirror_stream_drop(s);
+	mirror_ask_blocks(m);
+}
+
+/* Takes references to the streams in progress. @return their number */
 static size_t source_all(struct cairn_mirror *m, struct mirror_stream *out[static CAIRN_MIRROR_FILES_MAX])
 {
 	size_t n = 0;
@@ -353,35 +418,48 @@ static size_t source_all(struct cairn_mirror *m, struct mirror_stream *out[stati
 	return n;
 }
 
-/* Ends a stream that may ask for nothing for longer than clients are kept waiting, because the upstream told another
- * call so. */
+/* Ends a stream if the upstream wants no calls for longer than clients may wait. */
 static void source_end_if_put_off(struct mirror_stream *s)
 {
 	struct cairn_mirror *m = s->m;
 	struct cairn_diag diag = {0};
 	pthread_mutex_lock(&m->lock);
-	bool is_put_off = mirror_stream_goes(s) && source_count(s) == 0 &&
+	bool is_put_off = mirror_stream_fetches(s) && source_count(s) == 0 &&
 			  mirror_blocks_reach(&s->blocks, s->front) < s->blocks.size_bytes &&
 			  m->later_ms - cairn_clock_mono_ms() > INT64_C(1000) * MIRROR_SILENCE_S;
 	pthread_mutex_unlock(&m->lock);
 	if (!is_put_off)
 		return;
-	enum cairn_status status =
-		cairn_fail(&diag, CAIRN_E_BUSY, "mirror.busy", CAIRN_NO_OFFSET, "the upstream wants no calls for now");
+	enum cairn_status status = cairn_fail(&diag, CAIRN_E_BUSY, "mirror.busy", CAIRN_NO_OFFSET,
+					      "the upstream asked for a pause; try again later");
 	mirror_stream_end(s, status, &diag);
 }
 
-void mirror_streams_tick(struct cairn_mirror *m)
+/* Returns the time after which following the stream's file may be due. */
+static int source_tick_ms(const struct mirror_stream *s)
+{
+	pthread_mutex_lock(&s->m->lock);
+	bool follows = mirror_stream_goes(s) && s->follows;
+	pthread_mutex_unlock(&s->m->lock);
+	return follows ? MIRROR_FOLLOW_MS : MIRROR_TICK_MS;
+}
+
+int mirror_streams_tick(struct cairn_mirror *m)
 {
 	struct mirror_stream *all[CAIRN_MIRROR_FILES_MAX];
 	size_t n = source_all(m, all);
+	int next_ms = MIRROR_TICK_MS;
 	for (size_t i = 0; i < n; i++) {
 		source_end_if_put_off(all[i]);
+		mirror_follow_end_if_left(all[i]);
 		mirror_stream_feed(all[i]);
 		mirror_stream_wake(all[i], false);
+		int tick_ms = source_tick_ms(all[i]);
+		next_ms = tick_ms < next_ms ? tick_ms : next_ms;
 		mirror_stream_drop(all[i]);
 	}
 	mirror_ask_blocks(m);
+	return next_ms;
 }
 
 void mirror_streams_stop(struct cairn_mirror *m)

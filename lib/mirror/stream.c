@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 enum {
-	STREAM_FEED_BYTES = 1 << 20,     /* which the front must have before the work is submitted */
-	STREAM_GATHER_BYTES = 256 << 10, /* for which a reader is woken */
-	STREAM_GATHER_MS = 200,          /* or this long after the first of them has come */
+	STREAM_FEED_BYTES = 1 << 20,     /* bytes of the front at which the work is submitted */
+	STREAM_GATHER_BYTES = 256 << 10, /* bytes for which a reader is woken */
+	STREAM_GATHER_MS = 200,          /* time after the first byte for which a reader is woken */
 };
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
@@ -51,6 +51,10 @@ enum cairn_status mirror_stream_new(struct mirror_stream **out, struct mirror_fe
 	s->f = f;
 	s->block_bytes = MIRROR_BLOCK_BYTES_MIN;
 	memcpy(s->path, f->path, sizeof(s->path));
+	s->follows = true;
+	s->wanted_ms = cairn_clock_mono_ms();
+	s->known.state = MIRROR_KNOWN_OVER;
+	s->known.plan.file_bytes = f->what.entry.size_bytes;
 	mirror_blocks_init(&s->blocks, f->what.entry.size_bytes);
 	for (unsigned i = 0; i < MIRROR_BLOCKS_AT_ONCE; i++)
 		s->slots[i] = (struct mirror_slot){.s = s, .number = i};
@@ -62,6 +66,8 @@ enum cairn_status mirror_stream_new(struct mirror_stream **out, struct mirror_fe
 	pthread_mutex_lock(&m->lock);
 	bool stopping = m->is_stopping;
 	if (!stopping) {
+		s->works = true;
+		s->n_refs++;
 		s->next = m->streams;
 		m->streams = s;
 	}
@@ -99,7 +105,12 @@ void mirror_stream_drop(struct mirror_stream *s)
 		return;
 	for (unsigned i = 0; i < MIRROR_BLOCKS_AT_ONCE; i++)
 		mirror_call_fini(&s->slots[i].call);
+	mirror_plan_fini(&s->known.plan);
+	mirror_known_runs_fini(&s->known.runs);
+	mirror_known_runs_fini(&s->known.packed);
+	explicit_bzero(&s->known.packed_cas, sizeof(s->known.packed_cas));
 	cairn_hub_ingest_free(s->in);
+	mirror_part_close(&s->old);
 	cairn_fd_closep(&s->fd);
 	explicit_bzero(s->what.token, sizeof(s->what.token));
 	free(s);
@@ -116,13 +127,13 @@ uint64_t mirror_reader_has(const struct cairn_mirror_reader *r)
 	return end > r->at ? end - r->at : 0;
 }
 
-/* Has a reader enough to read? A few bytes are enough if no more will come for it, or do not come soon, or if they are
- * the first ones. Under the lock. */
+/* Has a reader enough bytes to be woken? A few are enough if they are the first or the last ones, or if more do not
+ * come soon. A reader whose bytes have left the spool is woken, too. Under the lock. */
 static bool stream_has_enough(struct cairn_mirror_reader *r, int64_t now_ms)
 {
 	const struct mirror_stream *s = r->s;
 	uint64_t has = mirror_reader_has(r), size = s->blocks.size_bytes;
-	if (r->at < s->kept)
+	if (r->at < s->kept && r->at >= s->parts_end)
 		return true;
 	if (has == 0)
 		return false;
@@ -132,15 +143,16 @@ static bool stream_has_enough(struct cairn_mirror_reader *r, int64_t now_ms)
 	       (r->holds_back && r->at + has == size - MIRROR_HELD_BACK) || now_ms >= r->waits_until_ms;
 }
 
-/* Takes the next reader that is to be woken. Under the lock. */
+/* Takes the next reader to wake. Called with the lock. */
 static void (*stream_take_waiting(struct mirror_stream *s, bool all, void **ctx))(void *ctx)
 {
 	int64_t now_ms = cairn_clock_mono_ms();
 	for (struct cairn_mirror_reader *r = s->readers; r; r = r->next) {
 		void (*wake)(void *ctx) = r->wake;
-		if (!wake || !(all || stream_has_enough(r, now_ms)))
+		if (!wake || !(all || (!r->waits_for_end && stream_has_enough(r, now_ms))))
 			continue;
 		*ctx = r->ctx;
+		r->waits_for_end = false;
 		r->waits_until_ms = 0;
 		r->wake = NULL;
 		return wake;
@@ -174,12 +186,22 @@ void mirror_stream_begun(struct mirror_stream *s)
 	mirror_tell(waiting, CAIRN_OK, &(const struct cairn_diag){0});
 }
 
-/* Is there enough for the work, or is room in the spools needed? Under the lock. */
+static bool stream_is_waited_for(const struct mirror_stream *s)
+{
+	bool waits = s->f->waiting != NULL;
+	for (const struct cairn_mirror_reader *r = s->readers; r && !waits; r = r->next)
+		waits = r->wake != NULL;
+	return waits;
+}
+
+/* Should the work run, because enough bytes have arrived or the spools need room? Called with the lock. */
 static bool stream_has_work(const struct mirror_stream *s)
 {
+	if (s->follows)
+		return stream_is_waited_for(s) && cairn_clock_mono_ms() - s->looked_ms >= MIRROR_FOLLOW_MS;
 	uint64_t reach = mirror_blocks_reach(&s->blocks, s->front);
 	bool is_full = mirror_spool_bytes(s->m) > s->m->spool_bytes_max / 4 * 3;
-	return reach - s->front >= STREAM_FEED_BYTES ||
+	return reach - s->front >= STREAM_FEED_BYTES || mirror_part_is_due(s, reach) ||
 	       (reach > s->front && (is_full || reach == s->blocks.size_bytes)) ||
 	       (is_full && s->kept + STREAM_FEED_BYTES <= s->front);
 }
@@ -207,13 +229,16 @@ void mirror_stream_end(struct mirror_stream *s, enum cairn_status status, const 
 	pthread_mutex_lock(&s->m->lock);
 	struct mirror_fetch *f = s->f;
 	struct cairn_hub_ingest *in = NULL;
+	const struct cairn_index_lease lease = s->lease;
 	if (f) {
 		s->f = NULL;
 		if (!s->works) { /* else the work frees it */
 			in = s->in;
 			s->in = NULL;
 		}
-		f->has_bytes = false; /* who wants the file from now on waits for the outcome */
+		f->fetched_bytes = s->asked_bytes;
+		f->is_others = s->follows;
+		f->has_bytes = false; /* later requests for the file wait for the outcome */
 		s->is_here = status == CAIRN_OK;
 		s->status = status;
 		s->diag = why;
@@ -221,12 +246,50 @@ void mirror_stream_end(struct mirror_stream *s, enum cairn_status status, const 
 	pthread_mutex_unlock(&s->m->lock);
 	if (!f)
 		return;
+	cairn_index_leave_lease(s->m->hub->index, &lease); /* then another daemon may continue */
 	cairn_hub_ingest_free(in);
-	(void)cairn_sys_ftruncate(s->fd, 0); /* readers may hold the stream for long */
+	(void)cairn_sys_ftruncate(s->fd, 0); /* free the disk space now, because readers may hold the stream for long */
 	pthread_mutex_lock(&s->m->lock);
 	s->kept = s->asked_bytes;
 	pthread_mutex_unlock(&s->m->lock);
 	mirror_stream_wake(s, true);
 	mirror_fetch_end(f, status, &why);
 	mirror_stream_drop(s);
+}
+
+/* --- bytes -------------------------------------------------------------------------------------------------------- */
+
+bool mirror_stream_write(struct mirror_slot *slot, uint64_t at, const uint8_t *bytes, size_t len)
+{
+	struct mirror_stream *s = slot->s;
+	enum cairn_status status = cairn_fd_write_at(s->fd, at, bytes, len);
+	if (status != CAIRN_OK) {
+		struct cairn_diag diag = {0};
+		status =
+			cairn_fail(&diag, status, "mirror.spool", CAIRN_NO_OFFSET,
+				   "cannot write bytes of the mirrored hub to the disk: %s", cairn_status_name(status));
+		mirror_stream_end(s, status, &diag);
+		return false;
+	}
+	return true;
+}
+
+void mirror_stream_came(struct mirror_slot *slot, uint64_t len)
+{
+	struct mirror_stream *s = slot->s;
+	pthread_mutex_lock(&s->m->lock);
+	if (mirror_blocks_take(&s->blocks, slot->number, len))
+		slot->used = false;
+	pthread_mutex_unlock(&s->m->lock);
+	mirror_stream_begun(s);
+	mirror_stream_wake(s, false);
+	mirror_stream_feed(s);
+}
+
+bool mirror_stream_take(struct mirror_slot *slot, uint64_t at, const uint8_t *bytes, size_t len)
+{
+	if (!mirror_stream_write(slot, at, bytes, len))
+		return false;
+	mirror_stream_came(slot, len);
+	return true;
 }

@@ -5,16 +5,14 @@
 
 #include "hash/hash.h"
 
-/* shard   := header file* bookend xorb* bookend [lookup tables] [footer]
- * header  := tag[32], u64 version (2), u64 footer size (0 or 200)
- * file    := hash, u32 flags, u32 n, 8 reserved; n terms; n verifications if flagged; 1 metadata if flagged
- * term    := xorb hash, u32 reserved flags, u32 unpacked bytes, u32 first chunk, u32 end chunk (exclusive)
- * verification := range hash, 16 reserved          metadata := SHA-256, 16 reserved
- * xorb    := hash, u32 reserved flags, u32 n, u32 unpacked bytes, u32 bytes on disk; n chunks
- * chunk   := hash, u32 start in the unpacked xorb, u32 unpacked bytes, u32 flags, u32 reserved
- * bookend := 32 bytes ff, 16 reserved (zero when written)
- * footer  := see struct cairn_shard_footer
- * All integers little-endian; every record but header tag and footer is CAIRN_SHARD_RECORD_BYTES long. */
+/* shard   := header file* bookend xorb* bookend [lookup tables] [footer] header  := tag[32], u64 version (2), u64
+ * footer size (0 or 200) file    := hash, u32 flags, u32 n, 8 reserved; n terms; n verifications if flagged; 1 metadata
+ * if flagged term    := xorb hash, u32 reserved flags, u32 unpacked bytes, u32 first chunk, u32 end chunk (exclusive)
+ * verification := range hash, 16 reserved          metadata := SHA-256, 16 reserved xorb    := hash, u32 reserved
+ * flags, u32 n, u32 unpacked bytes, u32 bytes on disk; n chunks chunk   := hash, u32 start in the unpacked xorb, u32
+ * unpacked bytes, u32 flags, u32 reserved bookend := 32 bytes ff, 16 reserved (zero when written) footer  := see struct
+ * cairn_shard_footer All integers little-endian; every record but header tag and footer is CAIRN_SHARD_RECORD_BYTES
+ * long. */
 enum {
 	CAIRN_SHARD_RECORD_BYTES = 48,
 	CAIRN_SHARD_HEADER_BYTES = 48,

@@ -38,8 +38,7 @@ struct cairn_shard_reader {
 };
 
 /** Checks the header; the reader is then before the first file. Borrows bytes for as long as the reader and its views
- * are used.
- * @return CAIRN_OK; CAIRN_E_FORMAT too short, tag, version, or a footer size that is neither 0 nor 200 */
+ * are used. @return CAIRN_OK; CAIRN_E_FORMAT too short, tag, version, or a footer size that is neither 0 nor 200 */
 CAIRN_MUST_USE enum cairn_status cairn_shard_reader_init(struct cairn_shard_reader *r, const uint8_t *bytes, size_t len,
 							 struct cairn_diag *diag);
 

@@ -21,19 +21,18 @@ struct cairn_shard_writer {
 void cairn_shard_writer_init(struct cairn_shard_writer *w, size_t bytes_max);
 void cairn_shard_writer_fini(struct cairn_shard_writer *w);
 
-/** Write a file: begin, its terms in order, its range hashes in order (if flagged), its SHA-256 (if flagged). */
+/** Writes a file: begin, its terms in order, its range hashes in order (if flagged), its SHA-256 (if flagged). */
 void cairn_shard_write_file(struct cairn_shard_writer *w, const struct cairn_hash *file, uint32_t flags);
 void cairn_shard_write_term(struct cairn_shard_writer *w, const struct cairn_shard_term *term);
 void cairn_shard_write_range_hash(struct cairn_shard_writer *w, const struct cairn_hash *range);
 void cairn_shard_write_sha256(struct cairn_shard_writer *w, const uint8_t sha256[static CAIRN_SHA256_BYTES]);
 
-/** Write a xorb: begin, its chunks in order. The first xorb ends the file section. Chunk starts are computed. */
+/** Writes a xorb: begin, its chunks in order. The first xorb ends the file section. Chunk starts are computed. */
 void cairn_shard_write_xorb(struct cairn_shard_writer *w, const struct cairn_hash *xorb, uint32_t bytes_on_disk);
 void cairn_shard_write_chunk(struct cairn_shard_writer *w, const struct cairn_hash *chunk, uint32_t unpacked_bytes,
 			     uint32_t flags);
 
-/** Ends an upload: a shard without a footer.
- * @return CAIRN_OK; CAIRN_E_LIMIT over bytes_max; CAIRN_E_NOMEM */
+/** Ends an upload: a shard without a footer. @return CAIRN_OK; CAIRN_E_LIMIT over bytes_max; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_shard_writer_end(struct cairn_shard_writer *w);
 
 /** Ends an answer: a shard with a footer, but without lookup tables. Fills in offsets and sums.

@@ -35,7 +35,7 @@ struct cairn_store_backend {
 	enum cairn_status (*put_write)(struct cairn_store_put *p, const uint8_t *bytes, size_t len);
 	/* Does not free p; the caller always calls abort after it. */
 	enum cairn_status (*put_commit)(struct cairn_store_put *p, const struct cairn_hash *hash, bool *existed);
-	/* See cairn_store_put_copy(). NULL: the store names no copies, and the other calls for named copies are NULL,
+	/* See cairn_store_put_copy(). NULL: the store names no copies; the other calls for named copies are NULL,
 	 * too. */
 	enum cairn_status (*put_copy)(struct cairn_store_put *p, const struct cairn_hash *hash,
 				      struct cairn_copy_id *copy);

@@ -36,9 +36,8 @@ CAIRN_MUST_USE enum cairn_status cairn_store_check_packs(struct cairn_store *s,
 CAIRN_MUST_USE enum cairn_status cairn_store_tidy_packs(struct cairn_store *s);
 
 /** Moves objects into a new pack. Before the commit nothing is visible, and a killed process leaves nothing. After the
- * commit each object is in the pack and in its old place, until cairn_store_packing_drop() removes it there. The
- * caller must prevent that objects are removed meanwhile. Memory: about 60 bytes an object. Owned by one thread at a
- * time. */
+ * commit each object is in the pack and in its old place, until cairn_store_packing_drop() removes it there. The caller
+ * must prevent that objects are removed meanwhile. Memory: about 60 bytes an object. Owned by one thread at a time. */
 struct cairn_store_packing;
 
 /** Returns whether a name has only letters, digits, "-", "_" and ".", ends in ".shard", does not begin with a dot, and
@@ -68,7 +67,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_packing_add(struct cairn_store_pack
  * (pack.exists); CAIRN_E_FORMAT the pack does not read back as written; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_store_packing_commit(struct cairn_store_packing *p, struct cairn_diag *diag);
 
-/** After the commit: calls visit for each object of the new pack, by place. @return CAIRN_OK; CAIRN_E_FORMAT the disk
+/** Calls visit for each object of the new pack, by place, after the commit. @return CAIRN_OK; CAIRN_E_FORMAT the disk
  * returns other bytes; CAIRN_E_NOMEM; what visit returned */
 CAIRN_MUST_USE enum cairn_status cairn_store_packing_each(
 	struct cairn_store_packing *p,

@@ -28,7 +28,7 @@ struct cairn_spool;
 CAIRN_MUST_USE enum cairn_status cairn_spool_new(struct cairn_spool **out, const char *dir, uint64_t bytes_max,
 						 uint64_t bytes_expected);
 
-/** Append bytes. @return CAIRN_OK; CAIRN_E_LIMIT past bytes_max; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** Appends bytes. @return CAIRN_OK; CAIRN_E_LIMIT past bytes_max; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_spool_write(struct cairn_spool *s, const uint8_t *bytes, size_t len);
 
 uint64_t cairn_spool_bytes(const struct cairn_spool *s);

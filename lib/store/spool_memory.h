@@ -18,11 +18,10 @@ enum {
  * other's pieces. 0: there is no such piece. */
 size_t cairn_spool_memory_room(uint64_t bytes);
 
-/** @param room  as cairn_spool_memory_room() returned it @return a piece; its bytes are undefined. NULL without memory
- */
+/** Takes memory, with undefined bytes. @param room  as cairn_spool_memory_room() returned it @return NULL: no memory */
 uint8_t *cairn_spool_memory_take(size_t room);
 
-/** @param room  as it was taken. NULL is harmless */
+/** Gives a piece back; NULL is harmless. @param room  as it was taken */
 void cairn_spool_memory_give_back(uint8_t *piece, size_t room);
 
 /** Returns the bytes of all pieces that wait for a body. */

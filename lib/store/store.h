@@ -134,8 +134,7 @@ CAIRN_MUST_USE enum cairn_status cairn_store_get(struct cairn_store *s, const st
 						 struct cairn_store_object **out);
 
 /** Opens one of several copies, as a half-packed store has them; copy 0 is that of cairn_store_get().
- * @param n  from 0. @return as cairn_store_get(); CAIRN_E_NOT_FOUND there are not so many; CAIRN_E_IO of this copy
- *         alone */
+ * @param n  from 0. @return as cairn_store_get(); CAIRN_E_NOT_FOUND there are fewer; CAIRN_E_IO of this copy alone */
 CAIRN_MUST_USE enum cairn_status cairn_store_get_copy(struct cairn_store *s, const struct cairn_hash *hash, unsigned n,
 						      struct cairn_store_object **out);
 
@@ -227,7 +226,7 @@ struct cairn_store_room {
 	uint64_t files_capacity; /* in all */
 };
 
-/** If the file system gives no answer, reports nothing as free. */
+/** Finds how much room the store has. If the file system gives no answer, reports nothing as free. */
 void cairn_store_room(struct cairn_store *s, struct cairn_store_room *out);
 
 /** Kinds of requests to a remote store. */
@@ -247,7 +246,7 @@ struct cairn_store_traffic {
 	} requests[CAIRN_STORE_REQUESTS];
 };
 
-/** Any thread. @return false: the store uses no service */
+/** Counts requests to the store's service. Any thread. @return false: the store uses none */
 bool cairn_store_traffic(struct cairn_store *s, struct cairn_store_traffic *out);
 
 #endif

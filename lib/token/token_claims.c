@@ -178,10 +178,9 @@ static enum cairn_status token_check_binding(const struct cairn_token_binding *b
 {
 	const struct cairn_json *aud = cairn_json_get(claims, "aud"), *iss = cairn_json_get(claims, "iss");
 	if (!binding->audience && aud) {
-		(void)cairn_fail(
-			diag, CAIRN_E_DENIED, "token.audience", CAIRN_NO_OFFSET,
-			"the token is for a service that it names (\"aud\"), and this one has no name; give it "
-			"one with token_audience, or get a token without");
+		(void)cairn_fail(diag, CAIRN_E_DENIED, "token.audience", CAIRN_NO_OFFSET,
+				 "the token names a service (\"aud\"), and this daemon has no name: set "
+				 "token_audience, or get a token without \"aud\"");
 		cairn_diag_values(diag, "", token_first_text(aud));
 		return CAIRN_E_DENIED;
 	}
@@ -194,7 +193,8 @@ static enum cairn_status token_check_binding(const struct cairn_token_binding *b
 	if (token_is_named(binding->issuer) &&
 	    !token_has_text(cairn_json_is_array(iss) ? NULL : iss, binding->issuer)) {
 		(void)cairn_fail(diag, CAIRN_E_DENIED, "token.issuer", CAIRN_NO_OFFSET,
-				 "the token is not of the issuer that this service takes tokens of (\"iss\")");
+				 "the token is not of the issuer (\"iss\") whose tokens this service accepts "
+				 "(token_issuer); get one of that issuer");
 		cairn_diag_values(diag, binding->issuer, token_first_text(iss));
 		return CAIRN_E_DENIED;
 	}
@@ -207,7 +207,7 @@ static bool token_read_number(int64_t *out, const struct cairn_json *claim)
 	return !claim || (cairn_json_i64(claim, out) && *out > 0);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- all claims of a token ---------------------------------------------------------------------------------------- */
 
 enum cairn_status cairn_token_claims_read(struct cairn_token_claims *out, const struct cairn_token_binding *binding,
 					  const char *json, size_t len, int64_t now_unix_s, struct cairn_diag *diag)

@@ -99,7 +99,7 @@ static enum cairn_status token_keys_add(struct cairn_token_keys *keys, const cha
 {
 	if (keys->n == CAIRN_TOKEN_KEYS_MAX)
 		return cairn_fail(diag, CAIRN_E_USAGE, "token.key", CAIRN_NO_OFFSET,
-				  "more than %d token keys; remove those that no token is signed with any more",
+				  "more than %d token keys; remove those that sign no tokens any more",
 				  CAIRN_TOKEN_KEYS_MAX);
 	CLEANUP(cairn_fd_closep) int fd = cairn_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	struct stat st;

@@ -22,7 +22,7 @@ void cairn_token_pem_free(struct cairn_token_pem *pem);
 enum cairn_token_alg cairn_token_pem_alg(const struct cairn_token_pem *pem);
 bool cairn_token_pem_is_private(const struct cairn_token_pem *pem);
 
-/** Return the key as PEM text for libjwt: the public half, or the private key (NULL: the key is public). Borrowed. */
+/** Returns the key as PEM text for libjwt: the public half, or the private key (NULL: the key is public). Borrowed. */
 const char *cairn_token_pem_public(const struct cairn_token_pem *pem);
 const char *cairn_token_pem_private(const struct cairn_token_pem *pem);
 

@@ -38,8 +38,8 @@ enum cairn_status cairn_verify_ask(struct verify_run *run, const struct cairn_ha
 	/* Do not reveal the number: it depends on xorbs that the sender may not know. */
 	if (status == CAIRN_E_LIMIT)
 		return cairn_fail(run->diag, status, "limit.list_chunks", offset,
-				  "the terms go to and fro between too many xorbs (list_chunks_max); send fewer files "
-				  "in a shard");
+				  "the terms alternate between too many xorbs (list_chunks_max): send fewer files in a "
+				  "shard");
 	char text[CAIRN_HASH_TEXT_BYTES];
 	cairn_hash_text(text, xorb);
 	return cairn_fail(run->diag, status, "xorb.unreadable", offset,

@@ -117,7 +117,7 @@ void cairn_verify_record_file(struct verify_run *run, const struct cairn_shard_f
 /** Completes the records of a valid shard. */
 void cairn_verify_records_end(struct verify_run *run);
 
-/** Add two hashes as the values of a diagnosis. */
+/** Adds two hashes as the values of a diagnosis. */
 void cairn_verify_diag_hashes(struct cairn_diag *diag, const struct cairn_hash *expected,
 			      const struct cairn_hash *actual);
 

@@ -44,8 +44,8 @@ struct cairn_verify_options {
 	uint64_t term_chunks_max; /* chunks that all terms together run over: bounds the hashing. How often the resolver
 				   * is asked is bounded by the terms alone */
 	struct cairn_verified *records; /* zeroed; filled in if the shard is valid, then the caller's. NULL: none */
-	/** Called now and then with the entries (terms and chunks) verified so far and in all. NULL: no reports.
-	 * @return false to stop (the verifier returns CAIRN_E_BUSY, verify.stopped) */
+	/** Called from time to time with the entries (terms and chunks) verified so far, and all of them. NULL: no
+	 * reports. @return false to stop (the verifier returns CAIRN_E_BUSY, verify.stopped) */
 	bool (*progress)(void *ctx, uint64_t verified, uint64_t total);
 	void *progress_ctx;
 };

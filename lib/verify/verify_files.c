@@ -77,7 +77,7 @@ static enum cairn_status term_check_range(struct verify_run *run, const struct c
 	return CAIRN_E_LIMIT;
 }
 
-/* Makes the term's chunks contiguous: copies those that are described here, unless done ahead. Stored ones are. */
+/* Makes the term's chunks contiguous: copies described ones, unless done ahead. Stored ones are contiguous. */
 static enum cairn_status term_gather(struct verify_run *run, const struct cairn_shard_term *term,
 				     const struct verify_ahead *ahead, struct term_chunks *out)
 {

@@ -127,10 +127,9 @@ static enum cairn_status xorb_is_other(struct verify_run *run, const struct cair
 			  "the chunks of a described xorb are not those of the stored one: describe what was uploaded");
 }
 
-/* Checks the description's root. Known chunks have this root already, so an equal description need not be hashed. If
- * their hashes are missing, equal lengths suffice for a description with this root: lists under one root differ only
- * where one has a single, longer chunk instead of several. The root alone is not enough: that of a single chunk leaves
- * its length open. */
+/* Checks the description's root. Known chunks have this root, so an equal description need not be hashed. If their
+ * hashes are missing, equal lengths suffice for a description with this root: lists under one root differ only where
+ * one has a single, longer chunk instead of several. A single chunk's root leaves its length open. */
 static enum cairn_status xorb_check_chunks(struct verify_run *run, const struct cairn_shard_xorb *xorb,
 					   struct verify_place *place)
 {

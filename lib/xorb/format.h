@@ -7,9 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* xorb   := chunk+ [footer]
- * chunk  := u8 version (0), u24le compressed length, u8 scheme, u24le uncompressed length, data
- * footer := "XETBLOB" ...      starts where a chunk header would; clients of today send none */
+/* xorb   := chunk+ [footer] chunk  := u8 version (0), u24le compressed length, u8 scheme, u24le uncompressed length,
+ * data footer := "XETBLOB" ...      starts where a chunk header would; clients of today send none */
 enum {
 	CAIRN_XORB_CHUNK_HEADER_BYTES = 8,
 	/* Serialized bytes of a full xorb of incompressible data: all chunk data plus a header for each chunk. */
@@ -23,7 +22,7 @@ enum cairn_scheme {
 	CAIRN_SCHEME_GROUPED_LZ4 = 2, /* bytes 0,4,8.. then 1,5,9.. then 2,6,10.. then 3,7,11.., then an LZ4 frame */
 };
 
-/** "none", "lz4", "grouped-lz4" */
+/** Returns the name of a scheme: "none", "lz4", "grouped-lz4". */
 const char *cairn_scheme_name(enum cairn_scheme scheme);
 
 struct cairn_xorb_chunk_header {

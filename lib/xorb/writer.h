@@ -17,8 +17,7 @@ void cairn_xorb_writer_freep(struct cairn_xorb_writer **w);
 
 /**
  * Returns whether a chunk of len raw bytes still fits. The limits are those of the stock clients: CAIRN_XORB_CHUNKS_MAX
- * chunks and CAIRN_XORB_BYTES_MAX raw bytes. Compression never makes a chunk longer, so the serialized limit holds,
- * too. */
+ * chunks and CAIRN_XORB_BYTES_MAX raw bytes. Compression never makes a chunk longer, so the serialized limit holds. */
 bool cairn_xorb_writer_fits(const struct cairn_xorb_writer *w, size_t len);
 
 /** Compresses and appends a chunk.

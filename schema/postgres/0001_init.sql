@@ -9,7 +9,7 @@ CREATE TABLE cluster(                              -- one row: what this is
 );
 INSERT INTO cluster(application, version) VALUES('cairn', 0);
 
-CREATE TABLE state(                                -- one row, held by the transaction that writes
+CREATE TABLE state(                                -- one row, locked by the writing transaction
     one          boolean PRIMARY KEY DEFAULT true CHECK(one),
     collection   bigint NOT NULL,                  -- grows whenever a file or a xorb is removed, or a xorb retired
     probes       bigint NOT NULL,
@@ -92,7 +92,7 @@ CREATE TABLE file_owner(
 );
 CREATE INDEX file_owner_claim ON file_owner(scope, sha256, file);
 
-CREATE TABLE reference(                            -- no xorb goes while there is one: the key sees to that
+CREATE TABLE reference(                            -- the foreign key keeps a xorb as long as a file needs it
     xorb bigint NOT NULL REFERENCES xorb(id),
     file bigint NOT NULL,
     PRIMARY KEY(xorb, file)

@@ -1,8 +1,8 @@
 -- Version 3: the row of a xorb names the copy of its object, so that several daemons may share a store.
 
-ALTER TABLE xorb ADD COLUMN copy bytea CHECK(octet_length(copy) = 16); -- NULL: lost, or the store knows one by its hash alone
+ALTER TABLE xorb ADD COLUMN copy bytea CHECK(octet_length(copy) = 16); -- NULL: lost, or the store finds its only copy by the hash
 
-CREATE TABLE dead(                                 -- copies that no row names, or ever will again: to be removed
+CREATE TABLE dead(                                 -- copies that no row names now or later; to be removed
     copy   bytea PRIMARY KEY CHECK(octet_length(copy) = 16),
     hash   bytea NOT NULL CHECK(octet_length(hash) = 32),
     at     bigint NOT NULL,

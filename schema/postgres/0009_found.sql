@@ -6,6 +6,6 @@ DROP INDEX file_owner_claim;
 CREATE INDEX file_owner_claim ON file_owner((scope + 0), sha256, file);
 CREATE INDEX file_owner_sha256 ON file_owner(sha256) WHERE sha256 > '';                    -- whoever's
 CREATE INDEX repo_account ON repo(account, updated, id) WHERE dropped IS NULL;             -- a page of one account
-CREATE INDEX repo_quota ON repo(account) WHERE quota IS NOT NULL AND dropped IS NULL;      -- the few that have one
+CREATE INDEX repo_quota ON repo(account) WHERE quota IS NOT NULL AND dropped IS NULL;      -- finds the few repositories that have a quota
 CREATE INDEX account_quota ON account(id) WHERE quota IS NOT NULL;
 CREATE INDEX scope_quota ON scope(id) WHERE quota IS NOT NULL;

@@ -1,4 +1,4 @@
--- Version 22: xorbs that somebody uploaded and that no file needs yet count for whoever uploaded them.
+-- Version 22: xorbs that somebody uploaded and that no file needs yet count for their uploaders.
 
 CREATE TABLE unregistered(
     xorb   bigint PRIMARY KEY REFERENCES xorb(id) ON DELETE CASCADE,

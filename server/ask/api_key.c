@@ -10,11 +10,11 @@
 #include <strings.h>
 
 enum {
-	API_KEY_TEXT_BYTES = 512, /* of a user's name and a key */
-	API_KEYS = 4096,          /* slots; a later key overwrites the one in its slot: 224 KiB */
+	API_KEY_TEXT_BYTES = 512, /* longest "user:key" after base64 is decoded */
+	API_KEYS = 4096,          /* slots, in 224 KiB; a later key overwrites an earlier one in its slot */
 };
 
-/* Decodes "user:key" in base64. @return the key; NULL: none, or a zero byte would cut it */
+/* Decodes "user:key" from base64. @return the key; NULL: there is none, or it contains a zero byte */
 static const char *api_key_basic(const char *text, char out[static API_KEY_TEXT_BYTES])
 {
 	char url[API_KEY_TEXT_BYTES];
@@ -30,18 +30,35 @@ static const char *api_key_basic(const char *text, char out[static API_KEY_TEXT_
 	return colon ? colon + 1 : NULL;
 }
 
-enum cairn_status api_key_take(const char *header, uint8_t digest[static CAIRN_SHA256_BYTES])
+/* @param text  room for the key of a "Basic" header @return the key; NULL: there is none */
+static const char *api_key_find(const char *header, char text[static API_KEY_TEXT_BYTES])
 {
 	static const char BEARER[] = "Bearer ", BASIC[] = "Basic ";
-	char text[API_KEY_TEXT_BYTES];
-	const char *key = NULL;
 	if (strncasecmp(header, BEARER, sizeof(BEARER) - 1) == 0)
-		key = header + sizeof(BEARER) - 1;
-	else if (strncasecmp(header, BASIC, sizeof(BASIC) - 1) == 0)
-		key = api_key_basic(header + sizeof(BASIC) - 1, text);
+		return header + sizeof(BEARER) - 1;
+	if (strncasecmp(header, BASIC, sizeof(BASIC) - 1) == 0)
+		return api_key_basic(header + sizeof(BASIC) - 1, text);
+	return NULL;
+}
+
+enum cairn_status api_key_take(const char *header, uint8_t digest[static CAIRN_SHA256_BYTES])
+{
+	char text[API_KEY_TEXT_BYTES];
+	const char *key = api_key_find(header, text);
 	enum cairn_status status = key ? cairn_key_digest(key, digest) : CAIRN_E_FORMAT;
 	explicit_bzero(text, sizeof(text));
 	return status;
+}
+
+bool api_key_copy(const char *header, char *out, size_t size)
+{
+	char text[API_KEY_TEXT_BYTES];
+	const char *key = api_key_find(header, text);
+	bool fits = key && strlen(key) < size;
+	if (fits)
+		memcpy(out, key, strlen(key) + 1);
+	explicit_bzero(text, sizeof(text));
+	return fits;
 }
 
 struct api_key_known {

@@ -9,6 +9,10 @@
  *  @return CAIRN_OK; CAIRN_E_FORMAT: it does not look like a key of this server */
 CAIRN_MUST_USE enum cairn_status api_key_take(const char *header, uint8_t digest[static CAIRN_SHA256_BYTES]);
 
+/** Copies the text that stands in the place of the key, whatever its form. @return false: there is none, or it does not
+ * fit */
+bool api_key_copy(const char *header, char *out, size_t size);
+
 /** A cache of recently valid keys, in memory, of a fixed size. A request with a cached key counts as its owner's from
  * the head on, before the key is verified. A cached key may be invalid by now. Only valid keys enter, so made-up keys
  * gain a client no identities. Any thread. */

@@ -10,17 +10,17 @@
 
 enum { FORM_FIELDS_MAX = 16 };
 
-/** Fields in the order in which they came. Zeroed is empty. */
+/** The fields in the order in which the form has them. Zeroed: no fields. */
 struct form {
 	char *text; /* owned: names and values, each ended by a zero */
 	unsigned n;
 	struct {
-		const char *name, *value; /* into text */
+		const char *name, *value; /* point into text */
 	} fields[FORM_FIELDS_MAX];
 };
 
-/** Parses a form. Zero bytes in names or values, or more than FORM_FIELDS_MAX fields, make it malformed. @return false:
- * malformed, or no memory; nothing is to be released then */
+/** Parses a form. A form is malformed if a name or a value has a zero byte, or if it has more than FORM_FIELDS_MAX
+ * fields. @return false: malformed, or no memory; then there is nothing to release */
 bool form_read(struct form *out, const char *bytes, size_t len);
 void form_fini(struct form *form);
 
@@ -31,8 +31,7 @@ const char *form_value(const struct form *form, const char *name);
  * min to max; out is left alone */
 bool form_number(const struct form *form, const char *name, uint64_t min, uint64_t max, uint64_t *out);
 
-/** Refuses a form that no page of this server sends: malformed, or with a value that no field offers. @return
- * CAIRN_E_USAGE */
+/** Refuses a form that no page here sends: malformed, or with a value that no field offers. @return CAIRN_E_USAGE */
 enum cairn_status form_refuse(struct cairn_diag *diag);
 
 #endif

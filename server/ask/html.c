@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char HTML_REPLACEMENT[] = "\xef\xbf\xbd"; /* U+FFFD */
+static const char HTML_REPLACEMENT[] = "\xef\xbf\xbd"; /* U+FFFD, the replacement character */
 
 static const char *html_entity(uint8_t c)
 {
@@ -95,7 +95,7 @@ void html_path(struct cairn_buf *b, const char *path)
 	b->len = before + strlen(out);
 }
 
-/* Appends a number in the form after the "%". @return how much of the format was used */
+/* Formats a number by the specification that follows the "%". @return how many bytes of the format were used */
 static size_t html_number(struct cairn_buf *b, const char *form, va_list *args)
 {
 	size_t len = strspn(form, "lz");
@@ -159,7 +159,7 @@ void html_move(struct cairn_buf *b, const char *base)
 	if (!root[0] || b->status != CAIRN_OK)
 		return;
 	struct cairn_buf out = cairn_buf_init(b->max);
-	cairn_buf_add(b, "", 1); /* so that a search ends */
+	cairn_buf_add(b, "", 1); /* the zero ends the text, so that strstr() can search it */
 	const char *start = (const char *)b->bytes, *from = start;
 	for (const char *quote = start; b->status == CAIRN_OK && (quote = strchr(quote, '"')); quote++) {
 		if (!html_is_address(start, quote))

@@ -17,9 +17,9 @@
 enum {
 	CALL_ANSWER_BYTES_MAX = 4 << 20,
 	CALL_SCHEME_BYTES = 16,
-	CALL_MEMORY_BYTES = 256 * 1024, /* a longer answer waits on the disk until it is sent */
+	CALL_MEMORY_BYTES = 256 * 1024, /* a longer answer is kept on the disk until it is sent */
 	CALL_PIECE_BYTES = 64 * 1024,
-	CALL_FOREIGN_BYTES_MIN = 20, /* of a token of the public hub */
+	CALL_FOREIGN_BYTES_MIN = 20, /* length of the shortest token of the public hub */
 };
 
 /* --- browsers ----------------------------------------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ const char *hub_call_cookie(bool secure)
 	return secure ? "__Host-cairn_session=" : "cairn_session=";
 }
 
-/* Reads our cookie. If there are several, somebody else has set one, and none counts: better anonymous than another. */
+/* Reads our session cookie. If there are several, another host set one: none counts, and the asker is anonymous. */
 static void browser_take_session(struct hub_browser *out, const char *cookies, const char *name)
 {
 	size_t name_len = strlen(name);
@@ -70,13 +70,14 @@ static void browser_read(const struct http_request *req, struct hub_browser *out
 	browser_take_session(out, cookies, hub_call_cookie(strncmp(base, "https://", 8) == 0));
 }
 
-/* Writes the text by which a browser is known in struct api_keys: a session has no colon. */
+/* Writes the name under which struct api_keys remembers a browser: "user:NAME", or the session. A session contains no
+ * colon, so the two never collide. Empty: there is neither. */
 static void browser_name(const struct hub_browser *browser, char out[static sizeof(struct hub_browser)])
 {
 	if (browser->user[0])
 		(void)snprintf(out, sizeof(*browser), "user:%s", browser->user);
 	else
-		memcpy(out, browser->session, sizeof(browser->session)); /* without a browser, too: an empty text */
+		memcpy(out, browser->session, sizeof(browser->session)); /* without a browser, an empty text */
 }
 
 /* Not inlined, so that a request without a browser does not pay for this frame. */
@@ -104,8 +105,10 @@ void hub_call_take_browser(struct http_request *req, struct hub_call *call)
 		return;
 	browser_read(req, &call->browser);
 	if (call->browser.is_ambiguous)
-		call->status = cairn_fail(&call->diag, CAIRN_E_DENIED, "user.refused", CAIRN_NO_OFFSET,
-					  "the header with the user's name is there more than once");
+		call->status =
+			cairn_fail(&call->diag, CAIRN_E_DENIED, "user.refused", CAIRN_NO_OFFSET,
+				   "the request has more than one header with the user's name (hub_user_header): let "
+				   "the proxy remove what its clients send");
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
@@ -121,7 +124,7 @@ static void call_find_session(struct hub_call *call)
 	call->status = status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* Moves a long answer to the disk: it takes no memory, however slowly it is read, and counts as the asker's. */
+/* Moves a long answer to the disk, so it takes no memory while the client reads it slowly. It counts for the asker. */
 static void call_spill(struct hub_call *call)
 {
 	struct cairn_spill *s = &call->spilled;
@@ -137,7 +140,7 @@ static void call_spill(struct hub_call *call)
 	cairn_spill_finish(s);
 	call->status = s->status;
 	call->diag = s->diag;
-	if (s->status == CAIRN_OK) /* else the answer is a page about the failure */
+	if (s->status == CAIRN_OK) /* after a failure the browser gets a page about the failure instead */
 		cairn_buf_fini(answer);
 }
 
@@ -150,7 +153,7 @@ static enum cairn_status call_identify(struct hub_call *call, struct cairn_hub_a
 	return status;
 }
 
-/* The browser's next requests count for its account from the head on. */
+/* Remembers the browser's account, so that its next requests count for that account from their head on. */
 static void call_note_browser(struct hub_call *call)
 {
 	char name[sizeof(call->browser)];
@@ -166,7 +169,7 @@ static enum cairn_status call_refuse_key(struct hub_call *call)
 			  "the Authorization header has no API key of this server; make one with cairn key add");
 }
 
-/* A token of the mirrored hub counts as no key, and reads of that hub alone. */
+/* A token of the mirrored hub does not count as an API key. It is used only for reads of the mirrored hub. */
 static void call_judge_foreign(struct hub_call *call)
 {
 	if (call->foreign[0] && !call->foreign_fits)
@@ -188,7 +191,7 @@ static void call_find_asker(struct hub_call *call)
 		call->status = call_identify(call, &call->asker);
 }
 
-/* Reads of the index return a status alone. All other waits of a call name themselves. */
+/* Names the remote index as the reason of a CAIRN_E_BUSY, as its reads return a status without a diagnosis. */
 static void call_name_wait(struct hub_call *call)
 {
 	if (call->status == CAIRN_E_BUSY && !call->diag.rule && cairn_cas_asks_index(call->job.app->cas))
@@ -225,25 +228,27 @@ static void call_reply(struct http_request *req, struct route_job *job)
 		hub_reply_failure(req, call);
 }
 
-/* Takes a token that is of the public hub's form, and not of our keys' form. A key of ours that was revoked is none,
- * and is never sent anywhere. */
+/* Does a text have the form of the public hub's tokens, and not that of our keys? A mistyped key of ours is longer than
+ * tokens of that hub. */
+static bool call_is_foreign(const char *token)
+{
+	static const char LETTERS[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+	size_t len = strlen(token);
+	return strncmp(token, "hf_", 3) == 0 && strncmp(token, "hf_cairn_", 9) != 0 &&
+	       len != CAIRN_KEY_TEXT_BYTES - 1 && len >= CALL_FOREIGN_BYTES_MIN && strspn(token, LETTERS) == len;
+}
+
+/* Takes a token of the mirrored hub. A revoked key of ours is never sent to another server, because of its form. */
 static bool call_take_foreign(struct hub_call *call, const char *header)
 {
-	static const char BEGIN[] = "Bearer hf_";
-	static const char LETTERS[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 	const struct app *app = call->job.app;
-	const char *token = header + strlen("Bearer ");
-	if (!app->mirror || !app->config.hub_anonymous || strncasecmp(header, BEGIN, sizeof(BEGIN) - 1) != 0)
-		return false;
-	size_t len = strlen(token);
-	/* A key of ours that was mistyped: those of the hub are shorter. */
-	if (strncmp(token, "hf_cairn_", 9) == 0 || len == CAIRN_KEY_TEXT_BYTES - 1)
-		return false;
-	if (len < CALL_FOREIGN_BYTES_MIN || len >= sizeof(call->foreign) || strspn(token, LETTERS) != len ||
-	    cairn_sha256_of(call->digest, token, len) != CAIRN_OK)
-		return false;
-	memcpy(call->foreign, token, len);
-	return true;
+	char token[sizeof(call->foreign)] = "";
+	bool taken = app->mirror && app->config.hub_anonymous && api_key_copy(header, token, sizeof(token)) &&
+		     call_is_foreign(token) && cairn_sha256_of(call->digest, token, strlen(token)) == CAIRN_OK;
+	if (taken)
+		memcpy(call->foreign, token, sizeof(token));
+	explicit_bzero(token, sizeof(token));
+	return taken;
 }
 
 void *hub_call_new(struct http_request *req, size_t bytes, void (*run)(struct hub_call *call),
@@ -289,13 +294,14 @@ bool hub_call_admit(struct http_request *req, struct hub_call *call)
 		hub_reply_failure(req, call);
 		return false;
 	}
-	if (call->asker.kind == CAIRN_HUB_ACCOUNT || call->asker.key) /* as for a token obtained with this key */
+	/* as for a token that was obtained with this key */
+	if (call->asker.kind == CAIRN_HUB_ACCOUNT || call->asker.key)
 		auth_sender(&(struct auth_identity){.api_key = call->asker.key, .account = call->asker.account.id},
 			    NULL, &call->sender);
 	return true;
 }
 
-/* The list has names, which are compared without case. */
+/* The list consists of account names, which are compared without case. */
 bool hub_call_makes_private(const struct hub_call *call, const char *account)
 {
 	static const char SEPARATORS[] = " \t,";

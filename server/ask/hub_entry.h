@@ -8,12 +8,12 @@
 
 /** Entries collected by a visitor. Describing an entry takes queries, which the visit does not allow. */
 struct hub_entries {
-	enum cairn_status status; /* CAIRN_E_NOMEM: some could not be kept */
+	enum cairn_status status; /* CAIRN_E_NOMEM: some entries could not be kept */
 	uint32_t n, room;
 	struct hub_entry {
-		struct cairn_index_entry entry; /* folder and name NULL */
+		struct cairn_index_entry entry; /* its folder and name are NULL; path is used instead */
 		char *path;                     /* owned */
-	} * all;                                /* owned */
+	} * all;                                /* owned; the collected entries */
 };
 
 void hub_entries_add(struct hub_entries *entries, const struct cairn_index_entry *entry, const char *path);

@@ -1,35 +1,47 @@
 #include "server/ask/hub_mirror.h"
 
-#include "mirror/mirror.h"
+#include "mirror/owner.h"
 #include "server/log/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
-	MIRROR_WAITS_MAX = 5,   /* of a call: an alias, main, another revision, an admission, a file */
-	MIRROR_ALIASES_MAX = 4, /* that lead to each other */
+	MIRROR_WAITS_MAX =
+		7, /* waits of a call: for an alias, main, an admission, main again, another revision, a file */
+	MIRROR_ALIASES_MAX = 4, /* longest chain of aliases that is followed */
 };
 
 struct hub_lack {
-	struct cairn_mirror_want want;
+	union {
+		struct cairn_mirror_want want;
+		struct cairn_mirror_owner owner; /* begins with a want */
+	};
 	struct hub_call *call;
-	bool wanted, is_file, is_admission; /* the want is to be asked for */
+	bool wanted; /* the mirrored hub has to be asked */
+	bool is_file, is_admission, is_owner;
 	unsigned n_waits;
-	bool has_outcome; /* of the want */
-	bool refreshed;   /* the revision was asked for, whatever came of that */
+	bool has_outcome; /* the fetch has ended */
+	bool refreshed;   /* the revision was looked up upstream, with or without success */
+	/* A repository that was not found here, and the steps taken to find it: a lookup without a token, a question
+	 * about the asker's token, and a lookup by somebody who may see the repository. */
+	char unknown[CAIRN_INDEX_ALIAS_MAX + 1];
+	bool has_looked, has_asked, has_seen;
 	char target[CAIRN_INDEX_ALIAS_MAX + 1];
 };
 
 void hub_lack_free(struct hub_lack *lack)
 {
-	if (lack)
-		explicit_bzero(lack->want.token, sizeof(lack->want.token));
+	if (!lack)
+		return;
+	explicit_bzero(lack->want.token, sizeof(lack->want.token));
+	free(lack->owner.answer);
 	free(lack);
 }
 
-/* @return NULL: nothing more is asked for on behalf of this call */
+/* Returns the call's lack, or makes one. @return NULL: the call must not wait again */
 static struct hub_lack *mirror_lack(struct hub_call *call)
 {
 	if (!call->lack)
@@ -48,7 +60,7 @@ static void mirror_done(struct cairn_mirror_want *want)
 	route_job_hand_over(&lack->call->job);
 }
 
-/* Returns a number of the account, or of the address of somebody without one. */
+/* Returns the number that identifies an asker to the limits: the account's, or the address's if there is no account. */
 static uint64_t mirror_sender(const struct http_request *req, const struct hub_call *call)
 {
 	return call->asker.account.id != 0 ? (uint64_t)call->asker.account.id : http_turn(req);
@@ -64,12 +76,15 @@ bool hub_mirror_waits(struct http_request *req, struct hub_call *call)
 	lack->n_waits++;
 	lack->want.done = mirror_done;
 	lack->want.sender = mirror_sender(req, call);
+	memcpy(lack->want.asked_by, call->asker.account.name, sizeof(lack->want.asked_by));
 	call->status = CAIRN_OK;
 	cairn_diag_clear(&call->diag);
 	if (!route_job_wait(req))
 		return true;
 	atomic_fetch_add(&app->mirror_counts.n_waiting, 1);
-	if (lack->is_admission)
+	if (lack->is_owner)
+		cairn_mirror_want_owner(app->mirror, &lack->owner);
+	else if (lack->is_admission)
 		cairn_mirror_want_admission(app->mirror, &lack->want);
 	else if (lack->is_file)
 		cairn_mirror_want_file(app->mirror, &lack->want);
@@ -78,7 +93,7 @@ bool hub_mirror_waits(struct http_request *req, struct hub_call *call)
 	return true;
 }
 
-/* The call fails as the mirror did. */
+/* Fails the call with the status and the diagnosis of the mirror. */
 static void mirror_fail(struct hub_call *call, const struct cairn_mirror_want *want)
 {
 	call->status = want->status;
@@ -90,29 +105,53 @@ static void mirror_name(const struct hub_repo *r, char out[static CAIRN_INDEX_AL
 	(void)snprintf(out, CAIRN_INDEX_ALIAS_MAX + 1, "%s/%s", r->namespace, r->name);
 }
 
-/* Notes a revision that is to be looked for. The placeholder is replied where the call cannot wait. */
-static bool mirror_want_revision(struct hub_repo *r, const char *name, const char *revision)
+/* Fills in a request to the mirror to look up the repository. @param sees  the asker may see the repository even if it
+ * is private */
+static void mirror_set_look(const struct hub_repo *r, struct cairn_mirror_want *want, const char *name,
+			    const char *revision, bool sees)
+{
+	want->kind = r->kind;
+	want->repo = r->repo.id;
+	want->sees = sees;
+	memcpy(want->token, r->call.foreign, sizeof(want->token));
+	memcpy(want->who, r->call.digest, sizeof(want->who));
+	(void)snprintf(want->name, sizeof(want->name), "%s", name);
+	(void)snprintf(want->revision, sizeof(want->revision), "%s", revision);
+}
+
+/* Notes a revision that has to be looked up upstream. A call that cannot wait replies with the status set here. @param
+ * is_here  the asker can see the revision here, and the lookup only refreshes it. False for an asker who must not learn
+ * that the repository exists, so that the limit on new names does not reveal it */
+static bool mirror_want_revision(struct hub_repo *r, const char *name, const char *revision, bool sees, bool is_here)
 {
 	struct hub_call *call = &r->call;
 	struct hub_lack *lack = mirror_lack(call);
 	if (!lack || strlen(revision) >= sizeof(lack->want.revision))
 		return false;
-	bool is_same = !lack->is_file && !lack->is_admission && strcmp(lack->want.name, name) == 0 &&
-		       strcmp(lack->want.revision, revision) == 0;
+	bool is_same = !lack->is_file && !lack->is_admission && lack->want.sees == sees &&
+		       strcmp(lack->want.name, name) == 0 && strcmp(lack->want.revision, revision) == 0;
 	if (lack->has_outcome && is_same)
-		return false; /* was looked for just now */
+		return false; /* it was looked up a moment ago */
 	lack->wanted = true;
 	lack->is_file = lack->is_admission = lack->has_outcome = false;
-	lack->want.token[0] = '\0';
-	lack->want.kind = r->kind;
-	(void)snprintf(lack->want.name, sizeof(lack->want.name), "%s", name);
-	(void)snprintf(lack->want.revision, sizeof(lack->want.revision), "%s", revision);
+	mirror_set_look(r, &lack->want, name, revision, sees);
+	lack->want.is_new = !is_here;
 	cairn_diag_clear(&call->diag);
 	call->status = cairn_mirror_later(&call->diag);
 	return true;
 }
 
-/* Puts the present name of a repository in the place of an alias. */
+/* Was this revision looked up upstream lately? */
+static bool mirror_is_fresh(const struct hub_repo *r, const char *name, const char *revision, bool sees, bool *is_stale)
+{
+	struct cairn_mirror_want want = {.sees = false};
+	mirror_set_look(r, &want, name, revision, sees);
+	bool is_fresh = cairn_mirror_is_fresh(r->call.job.app->mirror, &want, is_stale);
+	explicit_bzero(want.token, sizeof(want.token));
+	return is_fresh;
+}
+
+/* Replaces the name of r by the target of an alias. */
 static bool mirror_follow_alias(struct hub_repo *r, const char *name)
 {
 	struct hub_lack *lack = mirror_lack(&r->call);
@@ -147,11 +186,21 @@ bool hub_mirror_takes(struct hub_repo *r, enum cairn_hub_access need)
 	return call->foreign_fits;
 }
 
+/* Do the rules close the repository to everybody, whatever the mirrored hub says? */
+static bool mirror_is_shut(const struct hub_repo *r)
+{
+	const struct cairn_hub_gates *gates = &r->call.job.app->hub.gates;
+	struct cairn_hub_gate gate = {.is_shut = false};
+	if (gates->find)
+		gates->find(gates->ctx, &r->repo, &gate);
+	return gate.is_shut;
+}
+
 static bool mirror_at_gate(const struct hub_repo *r)
 {
 	const struct hub_call *call = &r->call;
 	return call->status == CAIRN_E_DENIED && cairn_diag_has(&call->diag, "repo.gated") && r->repo.is_mirrored &&
-	       call->foreign[0];
+	       call->foreign[0] && !mirror_is_shut(r);
 }
 
 static bool mirror_let_in(struct hub_repo *r)
@@ -159,19 +208,19 @@ static bool mirror_let_in(struct hub_repo *r)
 	cairn_diag_clear(&r->call.diag);
 	r->call.status = CAIRN_OK;
 	r->access = CAIRN_HUB_READ;
-	r->call.asker.admitted = r->repo.id; /* the right is asked again while a long file is sent */
+	r->call.asker.admitted = r->repo.id; /* while a long file is sent, the right to read is checked again */
 	return true;
 }
 
-/* Notes that the mirrored hub is to be asked about the asker's token. */
-static bool mirror_want_admission(struct hub_repo *r, struct hub_lack *lack)
+/* Notes that the mirrored hub has to be asked whether the asker's token may read the repository. */
+static bool mirror_want_admission(struct hub_repo *r, struct hub_lack *lack, const char *name)
 {
 	struct hub_call *call = &r->call;
 	lack->wanted = lack->is_admission = true;
 	lack->is_file = lack->has_outcome = false;
 	lack->want.kind = r->kind;
 	lack->want.repo = r->repo.id;
-	(void)snprintf(lack->want.name, sizeof(lack->want.name), "%s/%s", r->repo.account_name, r->repo.name);
+	(void)snprintf(lack->want.name, sizeof(lack->want.name), "%s", name);
 	memcpy(lack->want.token, call->foreign, sizeof(lack->want.token));
 	memcpy(lack->want.who, call->digest, sizeof(lack->want.who));
 	cairn_diag_clear(&call->diag);
@@ -180,7 +229,7 @@ static bool mirror_want_admission(struct hub_repo *r, struct hub_lack *lack)
 }
 
 /* The log names a token by the first digits of its SHA-256. */
-static void mirror_log_admission(const struct hub_repo *r, const struct cairn_mirror_want *want)
+static void mirror_log_admission(const struct cairn_mirror_want *want)
 {
 	enum { DIGEST_BYTES = 4 };
 	char digest[2 * DIGEST_BYTES + 1];
@@ -188,31 +237,111 @@ static void mirror_log_admission(const struct hub_repo *r, const struct cairn_mi
 	const char *answer = want->status == CAIRN_OK            ? "admitted"
 			     : want->status == CAIRN_E_NOT_FOUND ? "refused"
 								 : "none";
-	LOG(LOG_INFO, "mirror_admit", LOG_T("repo", want->name), LOG_N("repo_number", r->repo.id),
-	    LOG_T("token", digest), LOG_T("answer", answer),
+	LOG(LOG_INFO, "mirror_admit", LOG_T("repo", want->name), LOG_T("token", digest), LOG_T("answer", answer),
 	    LOG_T("message", "the mirrored hub was asked whether it lets a token in"));
 }
 
-/* The upstream alone knows whom it lets in. Only its own word refuses: when it cannot be asked, whom it let in before
- * stays let in for a while. */
-static bool mirror_pass_gate(struct hub_repo *r)
+/* Asks the upstream once whether the asker's token may read the repository. While the upstream cannot be asked, its
+ * last yes counts for some time. @return false: the token may not, or the call waits, or has failed */
+static bool mirror_is_admitted(struct hub_repo *r, const char *name)
 {
 	struct hub_call *call = &r->call;
 	struct cairn_mirror *mirror = call->job.app->mirror;
 	struct hub_lack *lack = mirror_lack(call);
-	bool is_told = lack && lack->is_admission && lack->has_outcome && lack->want.repo == r->repo.id;
+	bool is_told = lack && lack->is_admission && lack->has_outcome && lack->want.repo == r->repo.id &&
+		       strcasecmp(lack->want.name, name) == 0;
 	if (is_told)
-		mirror_log_admission(r, &lack->want);
-	if ((is_told && lack->want.status == CAIRN_OK) || cairn_mirror_admits(mirror, r->repo.id, call->digest, false))
-		return mirror_let_in(r);
+		mirror_log_admission(&lack->want);
+	if ((is_told && lack->want.status == CAIRN_OK) ||
+	    cairn_mirror_admits(mirror, r->kind, name, r->repo.id, call->digest, false))
+		return true;
 	if (is_told && lack->want.status != CAIRN_OK && lack->want.status != CAIRN_E_NOT_FOUND) {
-		/* Askers can reach a limit of this daemon on purpose. So it does not make an old answer hold longer. */
-		bool is_ours = cairn_diag_has(&lack->want.diag, "mirror.full");
-		if (!is_ours && cairn_mirror_admits(mirror, r->repo.id, call->digest, true))
-			return mirror_let_in(r);
+		/* Askers can reach a limit of this daemon on purpose. So reaching one does not mean that the upstream
+		 * cannot be asked. */
+		bool is_ours = cairn_diag_has(&lack->want.diag, "mirror.full") ||
+			       cairn_diag_has(&lack->want.diag, "mirror.later");
+		if (!is_ours && cairn_mirror_admits(mirror, r->kind, name, r->repo.id, call->digest, true))
+			return true;
 		mirror_fail(call, &lack->want);
 	}
-	return is_told || !lack || !call->runs ? false : mirror_want_admission(r, lack);
+	return is_told || !lack || !call->runs ? false : mirror_want_admission(r, lack, name);
+}
+
+static bool mirror_pass_gate(struct hub_repo *r)
+{
+	char name[CAIRN_INDEX_ALIAS_MAX + 1];
+	(void)snprintf(name, sizeof(name), "%s/%s", r->repo.account_name, r->repo.name);
+	return mirror_is_admitted(r, name) && mirror_let_in(r);
+}
+
+/* Do the rules open a repository of this name to an organisation of which the asker is a member? */
+static bool mirror_is_member(struct hub_repo *r, const char *name)
+{
+	const struct hub_call *call = &r->call;
+	struct cairn_index_repo repo = {.id = -1, .kind = r->kind, .is_mirrored = true, .is_private = true};
+	enum cairn_hub_access access;
+	const char *slash = strchr(name, '/');
+	if (!slash)
+		return false;
+	(void)snprintf(repo.account_name, sizeof(repo.account_name), "%.*s", (int)(slash - name), name);
+	(void)snprintf(repo.name, sizeof(repo.name), "%s", slash + 1);
+	return cairn_hub_access_to(&call->job.app->hub, &call->asker, &repo, &access) == CAIRN_OK &&
+	       access >= CAIRN_HUB_READ;
+}
+
+static struct hub_lack *mirror_lack_of(struct hub_repo *r, const char *name)
+{
+	struct hub_lack *lack = mirror_lack(&r->call);
+	if (lack && strcmp(lack->unknown, name) != 0) {
+		(void)snprintf(lack->unknown, sizeof(lack->unknown), "%s", name);
+		lack->has_looked = lack->has_asked = lack->has_seen = false;
+	}
+	return lack;
+}
+
+/* Looks up a repository, at most once in each call. @param sees  the asker may see it even if it is private */
+static void mirror_look_once(struct hub_repo *r, const char *name, bool *has_looked, bool sees)
+{
+	bool waits = !*has_looked && mirror_want_revision(r, name, CAIRN_HUB_MAIN, sees, false);
+	*has_looked = true;
+	if (!waits)
+		hub_mirror_explain(r);
+}
+
+/* Looks for a repository that is not here, or is hidden from the asker: first without a token, then with the asker's
+ * token if the mirrored hub accepts that. The steps are the same in both cases, so they do not reveal whether the
+ * repository is here. @return true: the repository is here, and the asker may read it */
+static bool mirror_look_for(struct hub_repo *r, const char *name)
+{
+	struct hub_call *call = &r->call;
+	struct hub_lack *lack = mirror_lack_of(r, name);
+	bool is_hidden = r->repo.id != 0 && r->repo.is_mirrored, is_foreign = call->foreign[0];
+	if (!lack) {
+		hub_mirror_explain(r);
+		return false;
+	}
+	if (!is_foreign && !is_hidden && mirror_is_member(r, name)) {
+		mirror_look_once(r, name, &lack->has_seen, true);
+		return false;
+	}
+	if (is_foreign && (lack->has_asked || cairn_mirror_admits(call->job.app->mirror, r->kind, name, r->repo.id,
+								  call->digest, false))) {
+		bool is_in = mirror_is_admitted(r, name);
+		if (is_in && is_hidden && !mirror_is_shut(r))
+			return mirror_let_in(r);
+		if (is_in) /* also for a repository that is here but disabled: the upstream may have enabled it again */
+			mirror_look_once(r, name, &lack->has_seen, true);
+		return false;
+	}
+	bool has_looked = lack->has_looked;
+	mirror_look_once(r, name, &lack->has_looked, false);
+	bool is_unknown = has_looked && call->status == CAIRN_E_NOT_FOUND &&
+			  (is_hidden || cairn_mirror_lets_in(call->job.app->mirror, r->kind, name));
+	if (is_unknown && is_foreign) {
+		lack->has_asked = true;
+		return mirror_is_admitted(r, name) && is_hidden && !mirror_is_shut(r) && mirror_let_in(r);
+	}
+	return false;
 }
 
 bool hub_mirror_find(struct hub_repo *r, enum cairn_hub_access need)
@@ -236,9 +365,28 @@ bool hub_mirror_find(struct hub_repo *r, enum cairn_hub_access need)
 			return call->status == CAIRN_OK;
 		mirror_name(r, name);
 	}
-	if (!mirror_want_revision(r, name, CAIRN_HUB_MAIN))
-		hub_mirror_explain(r);
-	return false;
+	return mirror_look_for(r, name);
+}
+
+const char *hub_mirror_owner(struct hub_call *call)
+{
+	struct hub_lack *lack = mirror_lack(call);
+	call->foreign_fits = true;
+	call->status = lack ? cairn_mirror_later(&call->diag) : CAIRN_E_NOMEM;
+	if (!lack)
+		return NULL;
+	if (!lack->has_outcome) {
+		lack->wanted = lack->is_owner = true;
+		memcpy(lack->want.token, call->foreign, sizeof(lack->want.token));
+		memcpy(lack->want.who, call->digest, sizeof(lack->want.who));
+		return NULL;
+	}
+	mirror_fail(call, &lack->want);
+	call->foreign_fits = call->status != CAIRN_E_NOT_FOUND; /* else it is an unknown key */
+	/* There was no memory for the answer, or the question came just after others had got it. */
+	if (call->status == CAIRN_OK && !lack->owner.answer)
+		call->status = cairn_mirror_later(&call->diag);
+	return call->status == CAIRN_OK ? lack->owner.answer : NULL;
 }
 
 static enum cairn_status mirror_unknown(struct hub_call *call)
@@ -248,7 +396,7 @@ static enum cairn_status mirror_unknown(struct hub_call *call)
 			  "Repository not found. Name its owner, too, as in ann/cats");
 }
 
-/* Follows aliases that lead to other ones. */
+/* Follows a chain of aliases to its end. */
 static bool mirror_find_target(struct hub_repo *r, const char *name)
 {
 	struct cairn_mirror *mirror = r->call.job.app->mirror;
@@ -268,11 +416,11 @@ static bool mirror_find_target(struct hub_repo *r, const char *name)
 
 bool hub_mirror_find_unowned(struct hub_repo *r)
 {
-	r->call.foreign_fits = true; /* it learns a name */
+	r->call.foreign_fits = true; /* the token opens nothing here, so the asker learns only the new name */
 	bool may_ask = mirror_may_ask(r, CAIRN_HUB_SEE);
 	if (may_ask && mirror_find_target(r, r->name))
 		return true;
-	if (may_ask && mirror_want_revision(r, r->name, CAIRN_HUB_MAIN))
+	if (may_ask && mirror_want_revision(r, r->name, CAIRN_HUB_MAIN, false, false))
 		return false;
 	r->call.status = mirror_unknown(&r->call);
 	hub_mirror_explain(r);
@@ -287,9 +435,8 @@ bool hub_mirror_find_call(struct hub_repo *r)
 	r->call.foreign_fits = true;
 	if (mirror_find_target(r, r->namespace))
 		return true;
-	bool is_stale;
-	if (!cairn_mirror_is_fresh(app->mirror, r->kind, r->namespace, CAIRN_HUB_MAIN, &is_stale))
-		(void)mirror_want_revision(r, r->namespace, CAIRN_HUB_MAIN);
+	if (!mirror_is_fresh(r, r->namespace, CAIRN_HUB_MAIN, false, &(bool){false}))
+		(void)mirror_want_revision(r, r->namespace, CAIRN_HUB_MAIN, false, false);
 	return false;
 }
 
@@ -298,7 +445,8 @@ const char *hub_mirror_target(const struct hub_call *call)
 	return call->lack->target;
 }
 
-/* @param[out] revision  "": none that is mirrored */
+/* Reads the revision from an address. @param[out] revision  "": the address has a kind of revision that is not mirrored
+ * */
 static void mirror_take_revision(const char *raw, char revision[static CAIRN_HUB_REVISION_MAX + 1])
 {
 	char path[CAIRN_INDEX_PATH_MAX + 1];
@@ -309,7 +457,7 @@ static void mirror_take_revision(const char *raw, char revision[static CAIRN_HUB
 		(void)snprintf(revision, CAIRN_HUB_REVISION_MAX + 1, "%s", CAIRN_HUB_MAIN);
 }
 
-/* Was the revision looked for on behalf of this call? Notes whether the upstream could not be asked. */
+/* Was the revision looked up for this call? If the upstream could not be asked, notes that in the call. */
 static bool mirror_was_refreshed(struct hub_repo *r)
 {
 	const struct hub_lack *lack = r->call.lack;
@@ -330,9 +478,12 @@ bool hub_mirror_refresh(struct hub_repo *r, const char *raw)
 	(void)snprintf(name, sizeof(name), "%s/%s", r->repo.account_name, r->repo.name);
 	if (!revision[0] || cairn_mirror_has_commit(app->mirror, r->repo.id, revision))
 		return true;
-	if (cairn_mirror_is_fresh(app->mirror, r->kind, name, revision, &r->call.is_stale))
+	bool is_here = cairn_mirror_has_branch(app->mirror, r->repo.id, revision);
+	bool is_fresh = mirror_is_fresh(r, name, revision, r->repo.is_private, &r->call.is_stale);
+	/* A failed lookup of a revision that is not here decides nothing. Its remembered outcome does. */
+	if (is_fresh && (is_here || !r->call.is_stale))
 		return true;
-	bool waits = mirror_want_revision(r, name, revision);
+	bool waits = mirror_want_revision(r, name, revision, r->repo.is_private, is_here);
 	if (waits)
 		r->call.lack->refreshed = true;
 	return !waits;
@@ -351,9 +502,8 @@ bool hub_mirror_want_file(struct hub_repo *r, const char *path, const struct cai
 {
 	struct hub_call *call = &r->call;
 	struct hub_lack *lack = mirror_may_ask(r, CAIRN_HUB_READ) ? mirror_lack(call) : NULL;
-	call->status =
-		cairn_fail(&call->diag, CAIRN_E_BUSY, "mirror.later", CAIRN_NO_OFFSET,
-			   "the bytes of this file have not come from the mirrored hub yet; ask again in a moment");
+	call->status = cairn_fail(&call->diag, CAIRN_E_BUSY, "mirror.later", CAIRN_NO_OFFSET,
+				  "this file is still being fetched from the mirrored hub; ask again in a moment");
 	if (!lack)
 		return false;
 	if (lack->is_file && lack->has_outcome) {
@@ -362,7 +512,7 @@ bool hub_mirror_want_file(struct hub_repo *r, const char *path, const struct cai
 	}
 	lack->wanted = lack->is_file = true;
 	lack->is_admission = lack->has_outcome = false;
-	lack->want.is_alone = r->repo.gate != CAIRN_INDEX_GATE_NONE;
+	lack->want.is_alone = r->repo.gate != CAIRN_INDEX_GATE_NONE || r->repo.is_private;
 	(void)snprintf(lack->want.token, sizeof(lack->want.token), "%s", lack->want.is_alone ? call->foreign : "");
 	lack->want.kind = r->kind;
 	lack->want.repo = r->repo.id;
@@ -396,26 +546,65 @@ void hub_mirror_say(struct http_request *req, struct hub_call *call)
 	http_reply_header(req, "X-Cairn-Mirror", call->is_stale ? "stale" : call->is_fetching ? "fetching" : "here");
 }
 
+/* Is it a long file? If the upstream falls silent in it, clients had some of its bytes, and the rest may come later. */
+static bool mirror_is_long(const struct hub_lack *lack)
+{
+	return lack && lack->is_file && lack->want.entry.size_bytes > CAIRN_MIRROR_SHORT_BYTES_MAX;
+}
+
+/* Replies 429 if the mirror put a want off, so that the client asks again. @return false: the want did not end so */
+static bool mirror_reply_later(struct http_request *req, const struct cairn_diag *diag, bool is_long)
+{
+	static const struct {
+		const char *rule, *retry_after;
+		bool of_long; /* only for a long file */
+	} RULES[] = {{"mirror.later", "2", false},   {"mirror.full", "5", false}, {"mirror.busy", "30", false},
+		     {"mirror.stopped", "5", false}, {"mirror.cut", "30", false}, {"mirror.silent", "30", true}};
+	for (size_t i = 0; i < sizeof(RULES) / sizeof(RULES[0]); i++) {
+		if (!cairn_diag_has(diag, RULES[i].rule) || (RULES[i].of_long && !is_long))
+			continue;
+		http_reply_header(req, "Retry-After", RULES[i].retry_after);
+		http_reply_error(req, 429, RULES[i].rule, diag->text, NULL);
+		return true;
+	}
+	return false;
+}
+
+void hub_mirror_reply_look(struct http_request *req, const struct cairn_mirror_want *want)
+{
+	if (want->status == CAIRN_E_NOT_FOUND)
+		http_reply_error(req, 404, "mirror.unknown", "the upstream has no such repository, or revision",
+				 &want->diag);
+	else if (mirror_reply_later(req, &want->diag, false))
+		return;
+	else if (want->diag.rule)
+		http_reply_error(req, 504, "mirror.unreachable", "the upstream could not be asked", &want->diag);
+	else
+		http_reply_status(req, want->status, &want->diag);
+}
+
 bool hub_mirror_reply(struct http_request *req, const struct hub_call *call)
 {
 	static const struct {
-		const char *rule, *error_code, *retry_after;
+		const char *rule, *error_code;
 		unsigned code;
 	} REPLIES[] = {
-		{"mirror.later", NULL, "2", 429},          {"mirror.full", NULL, "5", 429},
-		{"mirror.busy", NULL, "30", 429},          {"mirror.stopped", NULL, "5", 429},
-		{"mirror.wrong", NULL, NULL, 502},         {"mirror.large", "NotImplemented", NULL, 501},
-		{"mirror.denied", "GatedRepo", NULL, 403}, {"mirror.unknown", "EntryNotFound", NULL, 404},
+		{"mirror.wrong", NULL, 502},
+		{"mirror.plan", NULL, 502},
+		{"mirror.large", "NotImplemented", 501},
+		{"mirror.denied", "GatedRepo", 403},
+		{"mirror.unknown", "EntryNotFound", 404},
+		{"mirror.room", NULL, 507},
 	};
 	const char *rule = call->diag.rule ? call->diag.rule : "";
 	const struct hub_lack *lack = call->lack;
 	if (strncmp(rule, "mirror.", 7) != 0 || call->status == CAIRN_OK)
 		return false;
+	if (mirror_reply_later(req, &call->diag, mirror_is_long(lack)))
+		return true;
 	for (size_t i = 0; i < sizeof(REPLIES) / sizeof(REPLIES[0]); i++) {
 		if (strcmp(REPLIES[i].rule, rule) != 0)
 			continue;
-		if (REPLIES[i].retry_after)
-			http_reply_header(req, "Retry-After", REPLIES[i].retry_after);
 		if (REPLIES[i].error_code)
 			http_reply_header(req, "X-Error-Code", REPLIES[i].error_code);
 		http_reply_error(req, REPLIES[i].code, rule, call->diag.text, NULL);

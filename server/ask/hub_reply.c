@@ -23,7 +23,7 @@ void hub_reply_error(struct http_request *req, unsigned code, const char *error_
 	http_reply_error(req, code, rule, text, NULL);
 }
 
-/* Replies that the commit has no such file. Clients remember that. */
+/* Replies that the commit has no such file. Clients cache this answer. */
 static void reply_no_entry(struct http_request *req, const struct hub_call *call, const char *text)
 {
 	if (call->commit[0])
@@ -31,7 +31,7 @@ static void reply_no_entry(struct http_request *req, const struct hub_call *call
 	hub_reply_error(req, 404, "EntryNotFound", "entry.unknown", text);
 }
 
-/* Replies as for damaged bytes of the store: clients give up at once. A commit heals the damage. */
+/* Replies that stored bytes are damaged, so clients give up at once. A new commit of the file repairs the damage. */
 static void reply_damaged(struct http_request *req, const char *rule, const char *text)
 {
 	http_reply_header(req, "Cache-Control", "no-store");
@@ -47,7 +47,7 @@ void hub_reply_failure(struct http_request *req, const struct hub_call *call)
 	if (hub_mirror_reply(req, call))
 		return;
 	if (call->status == CAIRN_E_DENIED && (strcmp(rule, "key.unknown") == 0 || strcmp(rule, "key.expired") == 0))
-		/* Clients search for these very words. */
+		/* clients search the message for exactly these words */
 		hub_reply_error(req, 401, NULL, rule, "Invalid credentials in Authorization header");
 	else if (strcmp(rule, "repo.unknown") == 0)
 		hub_reply_error(req, nobody ? 401 : 404, "RepoNotFound", rule, text);
@@ -69,7 +69,7 @@ void hub_reply_failure(struct http_request *req, const struct hub_call *call)
 	else if (call->status == CAIRN_E_DENIED && nobody)
 		hub_reply_error(req, 401, NULL, "key.missing", "Send an API key in the Authorization header");
 	else if (reply.code >= 500)
-		http_reply_status(req, call->status, &call->diag); /* which is logged, too */
+		http_reply_status(req, call->status, &call->diag); /* this call also logs the failure */
 	else
 		hub_reply_error(req, reply.code, NULL, *rule ? rule : reply.rule, text);
 }

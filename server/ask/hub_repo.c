@@ -29,6 +29,11 @@ const char *hub_kind_name(enum cairn_index_repo_kind kind)
 	return KINDS[kind].name;
 }
 
+const char *hub_kind_segment(enum cairn_index_repo_kind kind)
+{
+	return KINDS[kind].segment;
+}
+
 const char *hub_kind_api(enum cairn_index_repo_kind kind)
 {
 	return KINDS[kind].api;
@@ -62,10 +67,8 @@ enum cairn_index_repo_kind hub_kind_of_pattern(const struct http_request *req)
 		if (strncmp(pattern, KINDS[i].api, strlen(KINDS[i].api)) == 0 ||
 		    (i != CAIRN_INDEX_MODEL && strncmp(pattern, KINDS[i].web, strlen(KINDS[i].web)) == 0))
 			return (enum cairn_index_repo_kind)i;
-	return CAIRN_INDEX_MODEL; /* elsewhere its paths begin with the account */
+	return CAIRN_INDEX_MODEL; /* paths of models begin with the account */
 }
-
-/* --- a request ---------------------------------------------------------------------------------------------------- */
 
 void *hub_repo_new(struct http_request *req, size_t bytes, enum cairn_index_repo_kind kind,
 		   void (*run)(struct hub_call *call), void (*show)(struct http_request *req, struct hub_call *call))
@@ -74,7 +77,7 @@ void *hub_repo_new(struct http_request *req, size_t bytes, enum cairn_index_repo
 	if (!r)
 		return NULL;
 	r->kind = kind;
-	r->call.mirrors = kind != 0 && r->call.job.for_reply; /* not a page, nor what may write */
+	r->call.mirrors = kind != 0 && r->call.job.for_reply; /* pages and writing requests do not wait */
 	http_base_url(req, r->base, sizeof(r->base));
 	return r;
 }
@@ -163,14 +166,16 @@ void hub_repo_free(void *state)
 	free(r);
 }
 
-/* Tells people where they may ask for access, if that fits. */
+/* Adds to the message where people can ask for access: at the hub that has the gate. */
 static void repo_say_where_to_ask(struct hub_repo *r)
 {
 	struct cairn_diag *diag = &r->call.diag;
+	const struct cairn_mirror *mirror = r->repo.is_mirrored ? r->call.job.app->mirror : NULL;
 	char where[sizeof(diag->text)];
 	size_t len = strlen(diag->text);
-	int n = snprintf(where, sizeof(where), " Visit %s%s%s/%s to ask for access.", r->base, hub_kind_web(r->kind),
-			 r->repo.account_name, r->repo.name);
+	int n = snprintf(where, sizeof(where), " Visit %s%s%s/%s to ask for access.",
+			 mirror ? cairn_mirror_upstream(mirror) : r->base, hub_kind_web(r->kind), r->repo.account_name,
+			 r->repo.name);
 	if (n > 0 && (size_t)n < sizeof(diag->text) - len)
 		memcpy(diag->text + len, where, (size_t)n + 1);
 }
@@ -184,13 +189,16 @@ bool hub_repo_find(struct hub_repo *r, enum cairn_hub_access need)
 						  need, &r->access, &r->repo, &call->diag);
 	if (call->status == CAIRN_E_DENIED && cairn_diag_has(&call->diag, "repo.gated"))
 		repo_say_where_to_ask(r);
-	return hub_mirror_find(r, need);
+	bool found = hub_mirror_find(r, need);
+	if (!found && r->repo.is_private)
+		r->repo = (struct cairn_index_repo){.id = 0}; /* the reply must not reveal the repository */
+	return found;
 }
 
 void hub_repo_take_revision(const char *raw, char revision[static CAIRN_HUB_REVISION_MAX + 1])
 {
 	char path[CAIRN_INDEX_PATH_MAX + 1];
-	/* An unescaped branch name is the whole rest of the path. */
+	/* A branch name whose slashes are not escaped takes the whole rest of the path. */
 	unsigned n_segments = 1;
 	for (const char *p = raw; *p; p++)
 		n_segments += *p == '/';
@@ -236,7 +244,7 @@ bool hub_repo_mint(struct hub_repo *r, struct cairn_token_claims *claims, char *
 	return call->status == CAIRN_OK;
 }
 
-/* Notes the commit: clients remember at which commit a file is missing. */
+/* Notes the commit for the reply, because clients remember in which commit a file is missing. */
 static void repo_note_commit(struct hub_repo *r)
 {
 	cairn_git_oid_text(r->call.commit, &r->commit.oid);
@@ -301,7 +309,7 @@ const char *hub_repo_narrows(const struct cairn_json *json)
 	return NULL;
 }
 
-bool hub_says_yes(const char *value)
+bool hub_query_is_true(const char *value)
 {
 	return value && (strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0);
 }

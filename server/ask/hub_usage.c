@@ -4,19 +4,19 @@
 
 #include <stdlib.h>
 
-/* Figures are freed once nobody holds them and newer ones exist. */
+/* Computed figures. They are freed when nobody holds them and newer ones exist. */
 struct usage_kept {
-	struct usage_kept *next; /* older figures that are still held */
+	struct usage_kept *next; /* the older figures that are still held */
 	struct cairn_usage *figures;
 	unsigned n_held;
 };
 
 struct hub_usage {
-	struct cairn_work work; /* first: of a refresh */
+	struct cairn_work work; /* the job that computes new figures; must be the first member */
 	struct app *app;
-	pthread_mutex_t lock; /* guards the rest */
+	pthread_mutex_t lock; /* guards the members below */
 	bool computing, queued;
-	struct usage_kept *last; /* the newest first */
+	struct usage_kept *last; /* the newest figures; older ones follow */
 };
 
 struct hub_usage *hub_usage_new(void)
@@ -55,7 +55,7 @@ const struct cairn_usage *hub_usage_hold(struct hub_usage *usage)
 	return kept ? kept->figures : NULL;
 }
 
-/* With the lock. */
+/* Frees older figures that nobody holds. Call with the lock held. */
 static void usage_drop_old(struct hub_usage *u)
 {
 	for (struct usage_kept **link = u->last ? &u->last->next : NULL; link && *link;) {

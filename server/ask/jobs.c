@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Finds the daemon that runs a job, perhaps for a second after its end. @param here  this daemon runs it */
+/* Finds the daemon that runs a job. May name it for a second after the job's end. @param here  this daemon runs it */
 static void jobs_place(struct app *app, enum cairn_index_job which, bool here, struct job *job)
 {
 	struct cairn_index_job_state state;
@@ -57,7 +57,7 @@ static struct job jobs_packing(void)
 	if (!p.running)
 		return (struct job){.name = "packing"};
 	const struct cairn_pack_report *r = &p.report;
-	if (r->durable) /* what is left is removing each from the object folder */
+	if (r->durable) /* once the pack is durable, each packed object is still removed from the object folder */
 		return (struct job){.name = "packing",
 				    .step = "removes what is in the pack",
 				    .unit = "xorbs",
@@ -84,7 +84,8 @@ static struct job jobs_scrub(struct app *app)
 			    .unit = "bytes",
 			    .running = true,
 			    .started_unix_s = now->started_unix_s,
-			    .done = total > 0 && done > total ? total : done, /* newer data is read, too */
+			    /* newly stored data is read, too */
+			    .done = total > 0 && done > total ? total : done,
 			    .total = total};
 }
 

@@ -10,15 +10,15 @@
 enum { PART_HEAD_BYTES = 256, BOUNDARY_RANDOM_BYTES = 12 };
 
 struct part {
-	uint64_t at;    /* offset of its head in the body */
-	uint64_t first; /* offset of its first byte in the object */
+	uint64_t at;    /* offset of the part's head in the body */
+	uint64_t first; /* offset of the part's first byte in the object */
 	uint64_t n_bytes;
 };
 
 struct multipart {
 	struct cairn_fetch_source source;
 	uint64_t object_bytes;
-	uint64_t bytes; /* of the body */
+	uint64_t bytes; /* length of the whole body */
 	char boundary[2 * BOUNDARY_RANDOM_BYTES + 1];
 	char content_type[96];
 	size_t n_parts;

@@ -9,22 +9,19 @@
 /** Owns the parts that it reads. For one thread at a time. */
 struct multipart;
 
-/** @param source  taken over
- * @param object_bytes  of the whole object
- * @param ranges  copied; each within the object
- * @return NULL without memory */
+/** @param source  taken over @param object_bytes  length of the whole object @param ranges  copied; each lies within
+ * the object @return NULL without memory */
 struct multipart *multipart_new(struct cairn_fetch_source *source, uint64_t object_bytes,
 				const struct cairn_fetch_range *ranges, size_t n);
 void multipart_free(void *multipart);
 
-/** Bytes of the whole body. */
+/** Returns the length of the whole body. */
 uint64_t multipart_bytes(const struct multipart *m);
 
-/** Value of the Content-Type header. Borrowed. */
+/** Returns the value of the Content-Type header. Borrowed. */
 const char *multipart_content_type(const struct multipart *m);
 
-/** Bytes of the body from pos on, at most max: for http_reply_reader(). Reads mostly move forward. @return -1: failed
- */
+/** Reads up to max bytes of the body from pos on; for http_reply_reader(). Mostly moves forward. @return -1: failed */
 ssize_t multipart_read(void *multipart, uint64_t pos, uint8_t *out, size_t max);
 
 #endif

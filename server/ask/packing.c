@@ -6,12 +6,12 @@
 #include <pthread.h>
 #include <string.h>
 
-/* The one packing of this process: running, or the last one. It outlives the request that began it. */
+/* The one packing of this process: the running one, or the last. It outlives the request that began it. */
 static struct packs_job {
 	struct cairn_work work;
 	struct app *app;
-	pthread_mutex_t lock; /* guards all below */
-	uint64_t id;          /* 0: no packing yet */
+	pthread_mutex_t lock; /* guards the members below */
+	uint64_t id;          /* 0: no packing so far */
 	bool running;
 	int64_t older_than_s;
 	char name[CAIRN_STORE_PACK_NAME_MAX + 1];
@@ -47,7 +47,7 @@ static void packs_work(struct cairn_work *work)
 {
 	struct packs_job *job = (struct packs_job *)work;
 	struct cairn_pack_report report;
-	pthread_mutex_lock(&job->lock); /* the submitting thread may still be filling in the job */
+	pthread_mutex_lock(&job->lock); /* the thread that submitted the job may still be filling it in */
 	pthread_mutex_unlock(&job->lock);
 	struct cairn_diag diag = {0};
 	const struct cairn_pack_options options = {

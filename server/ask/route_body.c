@@ -8,7 +8,7 @@
 enum {
 	ROUTE_BODY_VALUES_MAX = 200,
 	ROUTE_BODY_LIST_VALUES_MAX = 100000,
-	ROUTE_BODY_QUICK_BYTES = 256 * 1024, /* a longer one takes more than some milliseconds to read */
+	ROUTE_BODY_QUICK_BYTES = 256 * 1024, /* reading a longer body takes more than some milliseconds */
 };
 
 static enum cairn_status body_take(void *ctx, const uint8_t *bytes, size_t len, struct cairn_diag *diag)

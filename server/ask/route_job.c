@@ -59,7 +59,7 @@ void route_job_ask(struct http_request *req)
 
 const char *route_job_viewer(const struct route_job *job)
 {
-	return auth_who(http_identity(job->req)).viewer;
+	return auth_cas_identity(http_identity(job->req)).viewer;
 }
 
 bool route_job_is_idle(const struct route_job *job)
@@ -67,7 +67,7 @@ bool route_job_is_idle(const struct route_job *job)
 	return atomic_load(&job->app->drained) || http_client_gone(job->req);
 }
 
-/* Runs the job. A body that waits in a file is in memory only while a worker reads it. */
+/* Runs the job. A body that was kept in a file is in memory only while a worker reads it. */
 static void route_job_run(struct route_job *job)
 {
 	route_explain_busy(job->req);
@@ -79,7 +79,7 @@ static void route_job_run(struct route_job *job)
 		cairn_body_drop(job->body);
 }
 
-/* Work that changes something may wait for other long work. */
+/* Has the job waited too long for a worker? Work that changes something never has: it may wait for other long work. */
 static bool route_job_is_too_late(const struct route_job *job)
 {
 	struct cairn_diag diag;
@@ -133,7 +133,7 @@ void route_job_hand_over(struct route_job *job)
 {
 	struct http_request *req = job->req;
 	job->work.run = route_job_work;
-	/* After submission the request may be gone: after a wait for PostgreSQL this is not its thread. */
+	/* After the submission the request may be gone, because after a wait for PostgreSQL this is another thread. */
 	if (cairn_workers_submit(job->workers, &job->work) == CAIRN_OK)
 		return;
 	job->not_run = true;

@@ -3,8 +3,8 @@
 #include "cas/service/jobs.h"
 
 enum {
-	PIECE_BYTES_MAX = 2 * 1024 * 1024,   /* the HTTP library's pieces are far smaller */
-	PIECE_WAIT_US_MAX = 4 * 1000 * 1000, /* for a worker, if an engine is remote */
+	PIECE_BYTES_MAX = 2 * 1024 * 1024,   /* limit of one piece; the HTTP library's pieces are far shorter */
+	PIECE_WAIT_US_MAX = 4 * 1000 * 1000, /* longest wait for a worker if an engine is remote */
 };
 
 enum cairn_status route_check_wait(const struct app *app, uint64_t queued_us, struct cairn_diag *diag)
@@ -64,7 +64,7 @@ enum cairn_status route_piece_take(struct route_piece *p, struct http_request *r
 		p->status = CAIRN_E_BUSY;
 		http_resume(req);
 	}
-	return CAIRN_OK; /* p may be a worker's by now */
+	return CAIRN_OK; /* do not use p: it may belong to a worker by now */
 }
 
 enum cairn_status route_piece_end(struct route_piece *p)

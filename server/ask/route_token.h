@@ -4,8 +4,8 @@
 
 #include "server/http/http.h"
 
-/** Replies with a token, as JSON and in headers: each client reads one of both, and one that misses its form asks
- * forever. @param base  base URL of the store */
+/** Replies with a token, both as JSON and in headers. Each client reads only one of the two, and a client that misses
+ * its form asks again and again. @param base  base URL of the store */
 void route_reply_token(struct http_request *req, const char *token, int64_t expires_unix_s, const char *base);
 
 #endif

@@ -7,15 +7,15 @@
 #include <string.h>
 
 struct session {
-	uint8_t digest[CAIRN_SHA256_BYTES]; /* of its text */
+	uint8_t digest[CAIRN_SHA256_BYTES]; /* of the session's text */
 	uint8_t key[CAIRN_SHA256_BYTES];
-	int64_t account;     /* 0: none */
+	int64_t account;     /* 0: no account (an operator) */
 	int64_t ends_unix_s; /* 0: the slot is free */
 };
 
 struct sessions {
-	struct cairn_cas *cas; /* NULL: sessions are in memory */
-	pthread_mutex_t lock;  /* guards all */
+	struct cairn_cas *cas; /* NULL: sessions are in memory only */
+	pthread_mutex_t lock;  /* guards the other members */
 	struct session all[SESSIONS_MAX];
 };
 
@@ -102,7 +102,8 @@ enum cairn_status sessions_begin(struct sessions *sessions, const uint8_t key[st
 	return session_keep(sessions, &begun, diag);
 }
 
-/* Under the lock. Compares digests, so that its duration reveals nothing about a text. @return NULL: none */
+/* Finds the session of a text's digest. Compares digests, so that the duration reveals nothing about a text. Call with
+ * the lock held. @return NULL: none */
 static struct session *session_of(struct sessions *s, const uint8_t digest[static CAIRN_SHA256_BYTES])
 {
 	int64_t now_unix_s = cairn_clock_unix_s();

@@ -15,8 +15,8 @@ enum { AUTH_TOKEN_BYTES_MAX = 8192 };
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
 struct auth_keys {
-	/* Guards current: read-locked while a token is checked, write-locked while keys are replaced. Writers come
-	 * first, or a flood of tokens would delay SIGHUP, and SIGTERM behind it. */
+	/* Guards current. Checks of tokens lock it for reading, a replacement of keys locks it for writing. Writers
+	 * come first: otherwise a flood of tokens would delay SIGHUP, and SIGTERM after it. */
 	pthread_rwlock_t lock;
 	struct cairn_token_keys *current;
 	char *path;
@@ -75,7 +75,7 @@ static enum cairn_status auth_verify(const struct auth_options *options, const c
 	enum cairn_status status =
 		cairn_token_verify(keys->current, &options->binding, token, cairn_clock_unix_s(), claims, diag);
 	pthread_rwlock_unlock(&keys->lock);
-	/* A token is valid only as long as the API key that obtained it. */
+	/* a token is valid only as long as the API key with which it was obtained */
 	return status == CAIRN_OK && claims->api_key ? cairn_cas_check_key_id(options->cas, claims->api_key, diag)
 						     : status;
 }
@@ -92,7 +92,7 @@ enum cairn_status auth_mint(const struct auth_options *options, const struct cai
 
 /* --- the header --------------------------------------------------------------------------------------------------- */
 
-/* The token of "Bearer TOKEN" (RFC 6750; the scheme's case does not matter). */
+/* Parses the token of "Bearer TOKEN" (RFC 6750; the case of the scheme does not matter). */
 static bool auth_parse_bearer(const char *header, char out[static AUTH_TOKEN_BYTES_MAX + 1], struct cairn_diag *diag)
 {
 	static const char TOKEN_CHARACTERS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=";
@@ -120,7 +120,7 @@ static bool auth_parse_bearer(const char *header, char out[static AUTH_TOKEN_BYT
 	return true;
 }
 
-/* Has the identity a number of an account or a key in the index? */
+/* Does the identity have an account or a key of the index? */
 static bool auth_has_number(const struct auth_identity *identity)
 {
 	return identity->account != 0 || identity->api_key != 0;
@@ -131,7 +131,7 @@ bool auth_is_somebody(const struct auth_identity *identity)
 	return auth_has_number(identity) || (identity->by_token && strcmp(identity->subject, CAIRN_TOKEN_ANYBODY) != 0);
 }
 
-/* @param kind keeps the hashes of repositories, subjects, tokens and keys apart */
+/* Hashes a name of a sender. @param kind  keeps the hashes of repositories, subjects, tokens and keys apart */
 static void auth_name(uint8_t kind, const void *name, size_t len, struct cairn_hash *out)
 {
 	cairn_hash_mac(out, (const uint8_t[CAIRN_HASH_BYTES]){kind}, name, len);
@@ -150,13 +150,13 @@ void auth_bearer(const struct auth_identity *identity, const char *header, struc
 	const char *token = header + strcspn(header, " ");
 	token += strspn(token, " ");
 	const char *dot = strchr(token, '.'), *signature = dot ? strchr(dot + 1, '.') : NULL;
-	/* If the daemon needs no tokens, the header may be any text, without a signature, too. */
+	/* A daemon that needs no tokens accepts any text as header, even one without a signature. */
 	auth_name('t', token, signature ? (size_t)(signature - token) : strlen(token), out);
 }
 
 /* --- claims ------------------------------------------------------------------------------------------------------- */
 
-/* "hub/NUMBER" names a repository of the hub; it has no other name here. */
+/* Is this "hub/NUMBER", the only name that a repository of the hub has here? */
 static bool auth_is_hub(const char *repo)
 {
 	static const char HUB[] = "hub/";
@@ -173,8 +173,8 @@ static void auth_set_repo(struct auth_identity *out, const char *claim)
 	(void)snprintf(out->repo, sizeof(out->repo), "%s%s", *claim && !has_type ? "models/" : "", claim);
 }
 
-/* Sets the dedupe scope. A token with a scope narrower than global names a repository, which was checked with the
- * token. A hub number tells no namespace, so a repository of the hub is a scope of its own. */
+/* Sets the dedupe scope. A token whose scope is narrower than global names a repository; that was checked with the
+ * token. A hub number contains no namespace, so a repository of the hub is a scope of its own. */
 static void auth_set_dedupe(struct auth_identity *out, enum cairn_dedupe_scope scope)
 {
 	const char *slash = strchr(out->repo, '/');
@@ -252,8 +252,8 @@ static bool auth_permits(const struct auth_identity *who, unsigned scope, unsign
 	return false;
 }
 
-/* A sender who may do everything may name the repository of a request. */
-static void auth_take_said(struct auth_identity *out, const char *header)
+/* A sender who may do everything may name the repository of a request in a header, without a token. */
+static void auth_take_named_repo(struct auth_identity *out, const char *header)
 {
 	static const char SAID[] = "Bearer " AUTH_SAID;
 	const char *repo = header ? header + sizeof(SAID) - 1 : "";
@@ -268,7 +268,7 @@ bool auth_check(const struct auth_options *options, const char *header, unsigned
 	auth_clear(out);
 	if (!options->keys) {
 		auth_set_operator(out);
-		auth_take_said(out, header);
+		auth_take_named_repo(out, header);
 	}
 	if (!options->keys || scope == 0)
 		return true;
@@ -306,7 +306,7 @@ void auth_sender(const struct auth_identity *identity, const char *header, struc
 		auth_bearer(identity, header, out);
 }
 
-struct cairn_cas_who auth_who(const struct auth_identity *identity)
+struct cairn_cas_who auth_cas_identity(const struct auth_identity *identity)
 {
 	return (struct cairn_cas_who){
 		.scope = identity->dedupe,

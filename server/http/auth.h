@@ -7,30 +7,30 @@
 
 /** A request's identity. Plain value. */
 struct auth_identity {
-	unsigned scopes;   /* enum cairn_token_scope, implied ones included */
-	char subject[128]; /* for the log */
+	unsigned scopes;   /* of enum cairn_token_scope, with those that others imply */
+	char subject[128]; /* name of the sender, for the log */
 	char repo[208];    /* repository claim as "type/namespace/name"; empty: none */
-	char dedupe[208];  /* dedupe scope, "" shared */
-	int64_t api_key;   /* number of the API key that obtained the token; 0: none */
+	char dedupe[208];  /* name of the dedupe scope; "": shared by all */
+	int64_t api_key;   /* number of the API key with which the token was obtained; 0: none */
 	int64_t account;   /* number of the account that the token is for; 0: none */
-	bool by_token;     /* all of this comes from a token */
+	bool by_token;     /* all these members come from a token */
 };
 
-/** If the daemon needs no tokens, everybody is the operator. Then this prefix and the owner of a hub repository, in
- * place of a token, mark an upload as made for that repository. Tokens of the hub have a claim for that. */
+/** Without tokens, everybody is the operator. This prefix, with the owner of a hub repository behind it, then takes the
+ * place of a token: it marks an upload as made for that repository. (Tokens of the hub have a claim for this.) */
 #define AUTH_SAID "none-needed-for-"
 
-/** Nobody: no scopes, no names. */
+/** Clears an identity: no scopes, no names. */
 void auth_clear(struct auth_identity *identity);
 
-/** Keys that can be exchanged while requests are checked. Any thread. */
+/** Keys that can be replaced while requests are checked. Any thread. */
 struct auth_keys;
 
 struct auth_options {
-	struct auth_keys *keys;             /* NULL: no tokens are needed, everybody is the operator */
-	enum cairn_dedupe_scope dedupe;     /* for tokens that name a repository but no scope */
-	struct cairn_token_binding binding; /* of checked and minted tokens */
-	struct cairn_cas *cas;              /* has the API keys that obtained the tokens */
+	struct auth_keys *keys;             /* NULL: no tokens are needed, and everybody is the operator */
+	enum cairn_dedupe_scope dedupe;     /* used for tokens that name a repository but no scope */
+	struct cairn_token_binding binding; /* audience and issuer of checked and minted tokens */
+	struct cairn_cas *cas;              /* knows the API keys with which tokens were obtained */
 };
 
 /** Loads keys. @param path  as in cairn_token_keys_load(); copied  @return as that; *out is NULL on failure */
@@ -40,33 +40,30 @@ CAIRN_MUST_USE enum cairn_status auth_keys_open(struct auth_keys **out, const ch
 CAIRN_MUST_USE enum cairn_status auth_keys_reload(struct auth_keys *keys, struct cairn_diag *diag);
 void auth_keys_free(struct auth_keys *keys);
 
-/** Checks an Authorization header ("Bearer TOKEN") for the scope a route needs.
- * @param header  NULL: absent
- * @param scope   0: the route needs no token; the header is not looked at, and the identity has no scopes
- * @param[out] code  401 no, malformed, wrong, foreign or expired token, or one whose API key was revoked; 403 scope too
- *  narrow, or admin for a repository; 500 the index cannot be read; 503 without memory
- * @return true: out is filled
- */
+/** Checks an Authorization header ("Bearer TOKEN") for the scope that a route needs. @param header  NULL: absent @param
+ * scope   0: the route needs no token; the header is ignored, and the identity has no scopes @param[out] code  401: the
+ * token is missing, malformed, wrong, foreign or expired, or its API key was revoked; 403: its scope is too narrow, or
+ * it has admin for a repository; 500: the index cannot be read; 503: no memory @return true: out is filled */
 bool auth_check(const struct auth_options *options, const char *header, unsigned scope, struct auth_identity *out,
 		unsigned *code, struct cairn_diag *diag);
 
-/** Does this identity stand for somebody? Requests then count for the identity, not for the address. A token that
- * anybody can get does not. Without a token an identity does when its API key was recognised (api_key.h). */
+/** Is the sender known? Requests then count for the identity, not for the address. A token that anybody can get makes
+ * no sender known. Without a token, the sender is known if the API key was recognised (api_key.h). */
 bool auth_is_somebody(const struct auth_identity *identity);
 
-/** Computes the hash that tells bearers apart: of the account; else of the API key, whatever tokens it obtained; else
- * of the token's signed part, which does not vary with the spelling of header or signature. */
+/** Computes the hash that identifies the bearer. It is the hash of the account; else of the API key, whatever tokens it
+ * obtained; else of the signed part of the token, which does not vary with the spelling of header or signature. */
 void auth_bearer(const struct auth_identity *identity, const char *header, struct cairn_hash *out);
 
 /** Mints a token with the keys in use now. @return as cairn_token_mint() */
 CAIRN_MUST_USE enum cairn_status auth_mint(const struct auth_options *options, const struct cairn_token_claims *claims,
 					   int64_t now_unix_s, char **token, struct cairn_diag *diag);
 
-/** Computes the hash of the sender for whom work under way counts, if auth_is_somebody(): the account, else the API
- * key, else the token's subject, else its repository, else the token. */
+/** Computes the hash of the sender for whom work under way counts, if auth_is_somebody(). It is the hash of the
+ * account; else of the API key, the token's subject, its repository, or the token. */
 void auth_sender(const struct auth_identity *identity, const char *header, struct cairn_hash *out);
 
-/** Returns the identity in the form that the use cases take; borrows identity. */
-struct cairn_cas_who auth_who(const struct auth_identity *identity);
+/** Converts an identity to the form that cas takes. The result borrows from identity. */
+struct cairn_cas_who auth_cas_identity(const struct auth_identity *identity);
 
 #endif

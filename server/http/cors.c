@@ -14,7 +14,7 @@ static const char CORS_NAME[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
 /* Headers that the clients of the protocol send. */
 #define CORS_ACCEPTED                                                                                                  \
 	"Authorization, Content-Type, If-Match, If-None-Match, If-Range, Range, X-Range-Dirty, X-Request-Id, X-Xet-Session-Id"
-#define CORS_MAX_AGE_S "7200" /* no browser keeps it longer */
+#define CORS_MAX_AGE_S "7200" /* no browser keeps the answer longer */
 
 /* Skips ":PORT", if present. @return false: not a port */
 static bool cors_skip_port(const char **p)
@@ -27,7 +27,7 @@ static bool cors_skip_port(const char **p)
 	return port > 0 && port <= 65535;
 }
 
-/* Is it "scheme://host[:port]" as browsers write it: in lower case, with nothing after? */
+/* Is it "scheme://host[:port]" as browsers write it: in lower case, with nothing behind it? */
 static bool cors_is_origin(const char *text)
 {
 	size_t scheme = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
@@ -92,7 +92,7 @@ void cors_fini(struct cors *cors)
 	*cors = (struct cors){0};
 }
 
-/* Returns the value to allow an origin; NULL: it may not call. */
+/* Returns the value of the header that allows an origin. @return NULL: the origin may not call */
 static const char *cors_allowed(const struct cors *cors, const char *origin)
 {
 	if (cors->any)
@@ -111,7 +111,8 @@ bool cors_allows(const struct cors *cors, const char *origin)
 size_t cors_reply(const struct cors *cors, const char *origin, struct cors_header out[static CORS_HEADERS_MAX])
 {
 	size_t n = 0;
-	if (cors->n > 0 && !cors->any) /* tells caches that the reply depends on the origin; also if there is none */
+	/* for caches: the reply depends on the origin, even if there is none */
+	if (cors->n > 0 && !cors->any)
 		out[n++] = (struct cors_header){"Vary", "Origin"};
 	const char *allowed = origin ? cors_allowed(cors, origin) : NULL;
 	if (!allowed)

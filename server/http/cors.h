@@ -9,21 +9,20 @@
 
 enum {
 	CORS_ORIGINS_MAX = 64,
-	CORS_HEADERS_MAX = 4, /* of one reply, from either call */
+	CORS_HEADERS_MAX = 4, /* largest number of headers that one call returns */
 };
 
-/** Origins that may call. Zeroed is none. Immutable once made; any thread. */
+/** Origins whose pages may call. Zeroed: none. Immutable once made; any thread. */
 struct cors {
 	bool any;
 	size_t n;
-	const char *origins[CORS_ORIGINS_MAX]; /* into text */
+	const char *origins[CORS_ORIGINS_MAX]; /* point into text */
 	char *text;                            /* owned */
 };
 
 /** Reads a list of origins, separated by blanks or commas: "https://a.example http://localhost:3000", or "*" for any.
  * @param list  NULL or empty: none
- * @return CAIRN_OK; CAIRN_E_USAGE with the word that is no origin in diag; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_USAGE with the word that is no origin in diag; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cors_init(struct cors *out, const char *list, struct cairn_diag *diag);
 void cors_fini(struct cors *cors);
 
@@ -34,14 +33,13 @@ struct cors_header {
 	const char *name, *value; /* borrowed: static, or one of the arguments */
 };
 
-/** Returns the headers of every reply, errors included. @param origin  of the request; NULL: none. @return how many */
+/** Returns the headers that every reply has, errors included. @param origin  of the request; NULL: none. @return the
+ * number of headers */
 size_t cors_reply(const struct cors *cors, const char *origin, struct cors_header out[static CORS_HEADERS_MAX]);
 
-/** Returns the further headers of a preflight's answer.
- * @param asked  its Access-Control-Request-Method; NULL: not a preflight
- * @param methods  that the resource takes, separated by commas
- * @return how many; 0: not a preflight, or the origin may not call
- */
+/** Returns the further headers of the answer to a preflight. @param asked  its Access-Control-Request-Method; NULL: not
+ * a preflight @param methods  those that the resource takes, separated by commas @return the number of headers; 0: not
+ * a preflight, or the origin may not call */
 size_t cors_preflight(const struct cors *cors, const char *origin, const char *asked, const char *methods,
 		      struct cors_header out[static CORS_HEADERS_MAX]);
 

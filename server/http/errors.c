@@ -10,7 +10,7 @@ struct errors_reply errors_of_status(enum cairn_status status, bool upload)
 	case CAIRN_E_NOMEM:
 		return (struct errors_reply){503, "no_memory", "the server is out of memory; try again later"};
 	case CAIRN_E_IO:
-	case CAIRN_E_DAMAGED: /* matters to fsck; clients need no distinction */
+	case CAIRN_E_DAMAGED: /* the caller is told the same: only fsck distinguishes damaged from lost */
 		return (struct errors_reply){500, "io", "the server's disk or database failed; try again later"};
 	case CAIRN_E_FORMAT:
 		return (struct errors_reply){400, "format", "the bytes do not have the format that they claim"};

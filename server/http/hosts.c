@@ -26,7 +26,7 @@ void hosts_init(struct hosts *out, const char *public_url, bool addresses)
 		hosts_name(out->public_name, host + 3);
 }
 
-/* @return false: not an address */
+/* Is this an IP address? @param[out] loopback  it means this machine @return false: not an address */
 static bool hosts_address(const char *name, bool *loopback)
 {
 	struct in_addr four;
@@ -48,7 +48,7 @@ bool hosts_allow(const struct hosts *hosts, const char *host)
 	hosts_name(name, host);
 	if (!name[0])
 		return false;
-	/* Cheap tests first: every request passes here. */
+	/* the cheap tests come first, because every request passes here */
 	if (strcmp(name, "127.0.0.1") == 0 || strcasecmp(name, "localhost") == 0 ||
 	    strcasecmp(name, hosts->public_name) == 0)
 		return true;

@@ -20,21 +20,18 @@
  * Any of head(), body(), done() and the resumed callback may reply (http_reply_...). A reply before the body is
  * complete is an error, and borrows nothing of the state, which is released at once. If at most 1 MiB is still to come,
  * the rest is read and dropped before the reply. A longer body costs the connection. If head() refuses, the body is not
- * read. If body() refuses, the reply is sent at once and the rest dropped. After a reply only free() is called.
- */
+ * read. If body() refuses, the reply is sent at once and the rest dropped. After a reply only free() is called. */
 struct cairn_workers;
 struct http_request;
 struct http_server;
 
-/** The form of a route family's errors. Errors without a route have the first form, unless the option family says
- * otherwise. */
+/** The form of a family's errors. Errors without a route have the first form, unless the option family differs. */
 enum http_error_shape {
 	HTTP_ERRORS_CAS, /* {"error":{"code","message","offset"?,"expected"?,"actual"?},"request_id"} */
 	/* {"error":message,"code","request_id"}, and the message as X-Error-Message: the clients would show an object
 	   as "[object Object]" */
 	HTTP_ERRORS_HUB,
-	/* {"message","code","request_id"}, and a 401 asks for "Basic", since git sends a user's name and key that way
-	 */
+	/* {"message","code","request_id"}, and a 401 asks for "Basic", as git sends a user's name and key that way */
 	HTTP_ERRORS_LFS,
 	/* a page for browsers (error_page of the options), the first form for others; also for paths without a route */
 	HTTP_ERRORS_PAGE,
@@ -59,8 +56,7 @@ struct http_route {
 	const char *method; /* "GET"; GET also answers HEAD unless there is a HEAD route of its own */
 	/* "/v1/xorbs/{prefix}/{hash}": {name} matches one segment of unreserved characters. {name%} matches one with
 	 * escapes, which are not decoded. {name*}, at the end, matches one or more segments, with escapes and the
-	 * characters that clients leave unescaped ("!$&'()*+,;=:@"). A path of this kind may have 4,096 bytes, others
-	 * 512. */
+	 * characters that clients leave unescaped ("!$&'()*+,;=:@"). Paths with it may have 4,096 bytes, others 512. */
 	const char *pattern;
 	const char *const *older; /* patterns under which older clients know the resource; NULL-terminated, or NULL */
 	const char *name;         /* label of metrics and access log: the pattern's resource, never a raw path */
@@ -82,29 +78,27 @@ struct cairn_hash;    /* hash.h */
 struct cors;          /* cors.h */
 struct hosts;         /* hosts.h */
 
-/* --- the request -------------------------------------------------------------------------------------------------- */
-
-/** The application handle given to http_server_start(). */
+/** Returns the application handle given to http_server_start(). */
 void *http_app(const struct http_request *req);
 
 /** Returns the request's server. Requests may arrive before http_server_start() has returned the server. */
 const struct http_server *http_server_of(const struct http_request *req);
 
-/** The body() of a route that takes a body and has no use for it. */
+/** Ignores a body: the body() of a route that accepts one without need. */
 void http_ignore_body(struct http_request *req, const uint8_t *bytes, size_t len);
 
-/** State of the route, handed to route->free() at the end. */
+/** Sets the state of the route, which route->free() gets at the end. */
 void http_set_state(struct http_request *req, void *state);
 void *http_state(const struct http_request *req);
 
-/** Value of a {name} of the pattern, as it was sent; never NULL. */
+/** Returns the value of a {name} of the pattern, as it was sent; never NULL. */
 const char *http_path_arg(const struct http_request *req, const char *name);
 
-/** The pattern that the request's path matched. Never NULL in a route's callbacks. */
+/** Returns the pattern that the request's path matched. Never NULL in a route's callbacks. */
 const char *http_pattern(const struct http_request *req);
 
-/** A query argument, decoded; NULL when absent. http_query_each() calls visit for every one of that name, in order,
- *  until it answers false. */
+/** Returns the first query argument of this name, decoded; NULL: absent. http_query_each() calls visit for each
+ * argument of that name, in order, until visit returns false. */
 const char *http_query_arg(const struct http_request *req, const char *name);
 void http_query_each(const struct http_request *req, const char *name, bool (*visit)(void *ctx, const char *value),
 		     void *ctx);
@@ -113,79 +107,75 @@ void http_query_each(const struct http_request *req, const char *name, bool (*vi
 void http_query_each_pair(const struct http_request *req, void (*visit)(void *ctx, const char *name, const char *value),
 			  void *ctx);
 
-/** Reads a query argument as a number, by cairn_decimal_parse(). @param[in,out] out  left alone if absent @return
- * false: present, but no number from min to max; nothing was replied, and out is left alone */
+/** Reads a query argument as a number, with cairn_decimal_parse(). @param[in,out] out  unchanged if the argument is
+ * absent @return false: it is present, but no number from min to max; nothing was replied, and out is unchanged */
 bool http_query_number(const struct http_request *req, const char *name, uint64_t min, uint64_t max, uint64_t *out);
-/** Does what http_query_number() does, but ignores bad values, as clients expect where a list is divided into pages.
+/** Does what http_query_number() does, but ignores bad values, as clients expect of lists that are divided into pages.
  * @return 0: absent, or no number up to max */
 uint64_t http_query_number_or_0(const struct http_request *req, const char *name, uint64_t max);
 
-/** A request header; NULL when absent. Names are case-insensitive. */
+/** Returns a request header; NULL: absent. Case does not count in names. */
 const char *http_header(const struct http_request *req, const char *name);
-/** Return If-None-Match and Cookie, as http_header(), but without a search. */
+/** Return If-None-Match and Cookie, as http_header() does, but without a search. */
 const char *http_if_none_match(const struct http_request *req);
 const char *http_cookies(const struct http_request *req);
 /** Does If-None-Match name an ETag, alone or in a list, or all ("*")? @param if_none_match  NULL: not sent
  *  @param etag  with its quotes */
 bool http_has_etag(const char *if_none_match, const char *etag);
-/** Does If-Match, where it was sent, name other ETags than this one? Then the bytes are not those that the client has a
- * part of, and the request is to be refused: http_reply_other_etag(). Weak ETags ("W/...") name no bytes. */
+/** Does If-Match name other ETags, but not this one? Then the client has a part of other bytes: refuse the request with
+ * http_reply_other_etag(). Weak ETags ("W/...") name no bytes. */
 bool http_wants_other_etag(const struct http_request *req, const char *etag);
-/** Is a header repeated? Then nobody can tell which of them a proxy checked. */
+/** Is a header repeated? Then it is unknown which of its values a proxy checked. */
 bool http_header_is_repeated(const struct http_request *req, const char *name);
 
 enum http_method_kind http_method(const struct http_request *req);
 
-/** Returns the address of the peer, as text; "-": none, the peer uses a socket of the file system. */
+/** Returns the address of the peer, as text; "-": the peer uses a Unix socket. */
 const char *http_peer_address(const struct http_request *req);
-/** Returns the address of the client: that of the peer, or what a trusted proxy says, as text; "-": as above. */
+/** Returns the address of the client, as text: the peer's address, or the one that a trusted proxy names; "-": none. */
 const char *http_client_address(const struct http_request *req);
 
 /** Did a page of this server send the request? Checks the Origin header, which browsers send with each form. */
 bool http_is_own_origin(const struct http_request *req);
 
-/** Content-Length; UINT64_MAX for a chunked body. */
+/** Returns Content-Length; UINT64_MAX for a chunked body. */
 uint64_t http_content_length(const struct http_request *req);
 
 /** Returns the identity of the request. Never NULL in a route's callbacks (without authentication: the operator). */
 const struct auth_identity *http_identity(const struct http_request *req);
 
-/** Computes the sender, for limits on work under way: the bearer of the token, or the address. */
+/** Computes the hash of the sender, for limits on work under way: the bearer of the token, or the address. */
 void http_sender(const struct http_request *req, struct cairn_hash *out);
-/** Returns a number for the sender, by which the workers take turns between senders (base/workers.h). */
+/** Returns a number for the sender, with which the workers take turns between senders (base/workers.h). */
 uint64_t http_turn(const struct http_request *req);
 
-/** Counts the request for an account, or for an API key without one (0: none), that a signed address names, as if its
- * key had been sent. @return false: that one asks too often; an error was replied */
+/** Counts the request for the account in a signed address, or for its API key if the address has no account (0: none),
+ * as if that key had been sent. @return false: the account or key exceeds its rate; an error was replied */
 bool http_count_for(struct http_request *req, int64_t account, int64_t key);
 
-/** Returns the id for replies and logs: X-Request-Id, else X-Amzn-Trace-Id, if valid; else one made here. */
+/** Returns the id for replies and logs: X-Request-Id, else X-Amzn-Trace-Id, if valid; else an id of this server. */
 const char *http_request_id(const struct http_request *req);
 
 /** Writes the "http://host[:port]" that the client used, from Host, or the configured public URL. Cut to out_len. */
 void http_base_url(const struct http_request *req, char *out, size_t out_len);
 
-/* --- waiting ------------------------------------------------------------------------------------------------------ */
-
-/** Stop watching the connection until http_resume(); resumed() then runs on the request's thread and replies. Call from
- * done() or a resumed callback, last of all but handing the request to another thread.
- * @return false: the server is closing; a 503 was replied, hand nothing over
- */
+/** Stops watching the connection until http_resume(). resumed() then runs on the request's thread, and replies. Call
+ * from done() or a resumed callback. Afterwards only hand the request to another thread. @return false: the server is
+ * closing; a 503 was replied, and nothing must be handed over */
 bool http_suspend(struct http_request *req, void (*resumed)(struct http_request *req));
 
-/** Pauses the body until http_resume(). Call in body(), last of all but handing the request to another thread. The next
- * body() or done() sees the other thread's results. The client's deadline moves by the pause.
- * @return false: the server is closing, a 503 was replied; or the connection is lost. Hand nothing over
- */
+/** Pauses the body until http_resume(). Call in body(). Afterwards only hand the request to another thread. The next
+ * body() or done() sees that thread's results. The pause does not count for the client's deadline. @return false: the
+ * server is closing and a 503 was replied, or the connection is lost; nothing must be handed over */
 bool http_hold_body(struct http_request *req);
 
-/** Notes how long a suspended request waited for its worker. Before http_resume() only. */
+/** Notes how long a suspended request waited for its worker. Call only before http_resume(). */
 void http_note_queued(struct http_request *req, uint64_t queued_us);
 
-/** Wakes a suspended or held request. Any thread, which must not touch the request or its state afterwards. */
+/** Wakes a suspended or held request, from any thread. The caller must not touch request or state afterwards. */
 void http_resume(struct http_request *req);
 
-/** Has the client of a suspended request gone? A hint, for long work. Before http_resume() only. */
+/** Has the client of a suspended request gone? A hint, for long work. Call only before http_resume(). */
 bool http_client_gone(const struct http_request *req);
 
 /* --- replies: exactly one for each request ------------------------------------------------------------------------ */
@@ -193,71 +183,67 @@ bool http_client_gone(const struct http_request *req);
 /** Adds a header to the coming reply. Values are copied. */
 void http_reply_header(struct http_request *req, const char *name, const char *value);
 
-/** A status with a JSON text (copied). */
+/** Replies with a status and a JSON text, which is copied. */
 void http_reply_json(struct http_request *req, unsigned code, const char *json);
 
-/** An error, in the shape of the route's family.
- * @param rule     machine-readable code; diag's rule is taken instead if it has one
- * @param message  for a person; diag's text is taken instead if it has one
- * @param diag     may be NULL
- */
+/** Replies an error, in the form of the route's family. @param rule     machine-readable code; replaced by diag's rule
+ * if diag has one @param message  for a person; replaced by diag's text if diag has one @param diag     may be NULL */
 void http_reply_error(struct http_request *req, unsigned code, const char *rule, const char *message,
 		      const struct cairn_diag *diag);
 
-/** Logs an error that is the server's fault. For replies that do not use http_reply_error(), which logs by itself. */
+/** Logs an error that is the server's fault. Only for replies without http_reply_error(), which logs by itself. */
 void http_request_log_failure(const struct http_request *req, unsigned code, const char *rule, const char *cause);
 
-/** Replies 412 to a request that wants bytes with another ETag. */
+/** Replies 412 to a request for bytes with another ETag. */
 void http_reply_other_etag(struct http_request *req);
 
-/** Says what CAIRN_E_BUSY means in replies to this request, unless the failure names a rule itself. Both texts must
- * outlive the request. */
+/** Sets what a CAIRN_E_BUSY without a rule means in replies to this request. Both texts must outlive the request. */
 void http_explain_busy(struct http_request *req, const char *rule, const char *text);
 
-/** Maps a library status to HTTP (errors.c), and replies as http_reply_error(). status is not CAIRN_OK. */
+/** Maps a library status to HTTP (errors.c), and replies as http_reply_error() does. The status is not CAIRN_OK. */
 void http_reply_status(struct http_request *req, enum cairn_status status, const struct cairn_diag *diag);
 
-/** A status without a body (204, 304, 404 of a HEAD). content_length: for HEAD; UINT64_MAX: none. */
+/** Replies with a status but no body (204, 304, 404 of a HEAD). @param content_length  for HEAD; UINT64_MAX: none */
 void http_reply_empty(struct http_request *req, unsigned code, uint64_t content_length);
 
-/** Replies with the bytes of a buffer, which are taken over. The buffer is empty then, with the same maximum. The
+/** Replies with the bytes of a buffer, which are taken over. The buffer is then empty, with the same maximum. The
  * caller handles the buffer's errors. */
 void http_reply_buf(struct http_request *req, unsigned code, const char *content_type, struct cairn_buf *buf);
 
-/** Bytes that stay valid until release(ctx) is called (NULL: static). */
+/** Replies with bytes that stay valid until release(ctx) is called (NULL: static bytes). */
 void http_reply_bytes(struct http_request *req, unsigned code, const char *content_type, const uint8_t *bytes,
 		      size_t len, void (*release)(void *ctx), void *ctx);
 
-/** A reply that is made once and sent to many requests; any thread. */
+/** A reply that is made once and sent to many requests. Any thread. */
 struct http_kept;
-/** Makes one: 200, with bytes that are borrowed until it is freed. @return NULL without memory */
+/** Makes a kept reply with status 200. The bytes are borrowed until it is freed. @return NULL without memory */
 struct http_kept *http_kept_new(const char *content_type, const uint8_t *bytes, size_t len);
-/** Makes one without a body (304, 404). @return NULL without memory */
+/** Makes a kept reply without a body (304, 404). @return NULL without memory */
 struct http_kept *http_kept_empty_new(unsigned code);
-/** Adds a header, before the first request gets the reply. @return false without memory */
+/** Adds a header to a kept reply. Call before the first request gets the reply. @return false without memory */
 CAIRN_MUST_USE bool http_kept_header(struct http_kept *kept, const char *name, const char *value);
-/** Frees the reply. All requests that got it must have ended. NULL is harmless. */
+/** Frees a kept reply. All requests that got it must have ended. NULL is harmless. */
 void http_kept_free(struct http_kept *kept);
-/** Can this request get a kept reply, since its reply needs no headers of its own? It cannot if the client sent an id,
- * if pages of other origins may call (Vary), if the connection must close, or if the route added a header. */
+/** Can this request get a kept reply? Only if its reply needs no headers of its own: the client sent no id, no pages of
+ * other origins may call (Vary), the connection stays open, and the route added no header. */
 bool http_is_plain(const struct http_request *req);
-/** Replies to a plain request with a kept reply, without X-Request-Id; the log still has the id. Calls release(ctx)
+/** Replies to a plain request with a kept reply, without X-Request-Id; the log still has the id. release(ctx) is called
  * when the request has ended. */
 void http_reply_kept(struct http_request *req, const struct http_kept *kept, void (*release)(void *ctx), void *ctx);
-/** Replies an empty 404. A plain request gets it without X-Request-Id, as by http_reply_kept(). */
+/** Replies an empty 404. A plain request gets it without X-Request-Id, as from http_reply_kept(). */
 void http_reply_miss(struct http_request *req);
 
-/** A part of a file, sent without copying; fd is taken over (closed at the end). */
+/** Replies with a part of a file, sent without copying. fd is taken over and closed at the end. */
 void http_reply_file(struct http_request *req, unsigned code, const char *content_type, int fd, uint64_t offset,
 		     uint64_t len);
 
-/** A body of known length that read() delivers: how many of at most max bytes at offset pos were written to out; -1:
- * failed, the connection is cut. release(ctx) at the end. For multipart/byteranges. */
+/** Replies with a body of known length that read() delivers; for multipart/byteranges. read() writes up to max bytes at
+ * offset pos to out, and returns their number; -1: failed, the connection is cut. release(ctx) is called at the end. */
 void http_reply_reader(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
 		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
 		       void *ctx);
 
-/** Wakes a body whose source said HTTP_NOT_YET. */
+/** A body that waits for bytes after its source returned HTTP_NOT_YET. The source calls wake() to continue it. */
 struct http_waiter {
 	void (*wake)(struct http_waiter *waiter);
 };
@@ -265,40 +251,40 @@ enum { HTTP_NOT_YET = -2 };
 
 /** A source of a body's bytes. Workers call read() and wait(), never both at the same time. */
 struct http_source {
-	/* Writes at most max bytes of the body, from pos on, to out. @return how many; HTTP_NOT_YET: the bytes at pos
-	 * have not come; -1: it failed, and the connection is cut */
+	/* Writes at most max bytes of the body, from pos on, to out. @return the number of bytes; HTTP_NOT_YET: the
+	 * bytes at pos have not come; -1: it failed, and the connection is cut */
 	ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max);
-	/* After HTTP_NOT_YET: keeps waiter, and calls wake() once, from any thread, when read() has bytes at pos or
-	 * fails. It does not call wake() itself, and wake() must be called without any lock that wait() or leave()
-	 * takes. @return false: read() has bytes by now, or fails; waiter was not kept. NULL: read() never says
+	/* Called after HTTP_NOT_YET. Keeps waiter, and calls wake() once, from any thread, when read() has bytes at pos
+	 * or fails. wait() does not call wake() itself. wake() must be called without any lock that wait() or leave()
+	 * takes. @return false: read() has bytes by now, or fails; waiter was not kept. NULL: read() never returns
 	 * HTTP_NOT_YET */
 	bool (*wait)(void *ctx, uint64_t pos, struct http_waiter *waiter);
-	/* Forgets the waiter. @return false: it is not kept; wake() was called, or is about to be */
+	/* Forgets the waiter. @return false: it is not kept, because wake() was called or is about to be */
 	bool (*leave)(void *ctx, struct http_waiter *waiter);
-	void (*release)(void *ctx); /* at the end; may be NULL */
+	void (*release)(void *ctx); /* called at the end; may be NULL */
 	void *ctx;
-	uint64_t bytes; /* of the body */
+	uint64_t bytes; /* length of the body */
 };
 
-/** Replies with a body of known length from a slow source: read() runs on a worker, and the waiting connection does not
- * delay others. Buffers a single block, and none while the source has nothing yet: then no thread waits, either. If no
- * worker takes the work, the connection is cut. A source that may say HTTP_NOT_YET needs http_may_wait(). */
+/** Replies with a body of known length from a slow source. read() runs on a worker, so the waiting connection does not
+ * delay others. Buffers one block; while the source has no bytes yet, it has no buffer and no thread waits. If no
+ * worker takes the work, the connection is cut. A source that may return HTTP_NOT_YET needs http_may_wait(). */
 void http_reply_pumped(struct http_request *req, unsigned code, const char *content_type,
 		       const struct http_source *source, struct cairn_workers *workers);
 
 /** Reserves a place for a body that may have to wait for its bytes, until the request ends. Three quarters of
- * connections_max may have one, and a sender a quarter. @return false: there is none; refuse the request */
+ * connections_max may hold a place, and one sender a quarter. @return false: no place is free; refuse the request */
 CAIRN_MUST_USE bool http_may_wait(struct http_request *req);
 
 /** A body of frames sent over time (NDJSON). Connection and feeder own a reference each. Any thread may feed. */
 struct http_stream;
 
-/** Begin such a reply with status 200. The caller's reference ends with http_stream_finish(). @return NULL without
- * memory (an error was replied) */
+/** Begins a stream as the reply, with status 200. The caller's reference ends with http_stream_finish(). @return NULL
+ * without memory (an error was replied) */
 struct http_stream *http_reply_stream(struct http_request *req, const char *content_type);
 
-/** Sends a frame (copied; at most 64 KiB wait: an unsent progress frame is replaced by a newer one).
- *  @return false: the client has gone; continue or stop, but call http_stream_finish() */
+/** Sends a frame, which is copied. At most 64 KiB wait to be sent: a newer frame replaces an unsent one. @return false:
+ * the client has gone; continue or stop, but call http_stream_finish() */
 bool http_stream_frame(struct http_stream *s, const char *frame, size_t len);
 
 /** Sends a last frame, ends the body and releases the caller's reference. */
@@ -309,56 +295,54 @@ void http_stream_finish(struct http_stream *s, const char *frame, size_t len);
 /** The facts of a request for the access log. */
 struct http_summary {
 	const char *method;
-	const char *target;     /* raw, cut; signatures in it are hidden */
-	const char *route;      /* route's name; "none" when no route matched */
-	unsigned code;          /* 0: the client left before the reply */
-	uint64_t request_bytes; /* of the body */
-	uint64_t reply_bytes;   /* of the body, as announced */
+	const char *target;     /* raw and cut; signatures in it are hidden */
+	const char *route;      /* the route's name; "none": no route matched */
+	unsigned code;          /* status; 0: the client left before the reply */
+	uint64_t request_bytes; /* length of the request's body */
+	uint64_t reply_bytes;   /* length of the reply's body, as announced */
 	uint64_t duration_us;
-	bool queued;            /* it waited for a worker */
-	uint64_t queued_us;     /* how long it waited */
-	const char *address;    /* of the client, as text */
-	const char *session_id; /* X-Xet-Session-Id, checked; NULL */
-	const char *user_agent; /* NULL */
+	bool queued;            /* the request waited for a worker */
+	uint64_t queued_us;     /* how long it waited for workers */
+	const char *address;    /* address of the client, as text */
+	const char *session_id; /* X-Xet-Session-Id, checked; NULL: absent */
+	const char *user_agent; /* NULL: absent */
 };
 
 struct http_server_options {
-	int listen_fd;                        /* listening, non-blocking; taken over */
-	unsigned connections_max;             /* in all */
-	unsigned connections_per_address_max; /* more connections: 429 and close */
-	unsigned idle_timeout_s;              /* between bytes, and for an idle connection */
-	unsigned head_timeout_s;              /* from the first byte of a head to its end */
-	unsigned request_timeout_s;           /* for a body to arrive, unless it comes at 64 KiB a second or more */
-	size_t head_bytes_max;                /* request line and headers */
-	uint64_t rate_per_address;            /* requests a second, over it: 429; 0: no limit */
-	uint64_t rate_per_token;              /* requests a second with one token, over it: 429; 0: no limit */
-	uint64_t rate_burst_s;                /* how many seconds' worth of them may come at once */
-	/** HTTPS: writes to a session of GnuTLS, past the HTTP library. @return false: not all was taken; NULL: HTTP */
+	int listen_fd;                        /* a listening, non-blocking socket; taken over */
+	unsigned connections_max;             /* largest number of all connections */
+	unsigned connections_per_address_max; /* further connections get 429 and are closed */
+	unsigned idle_timeout_s;              /* longest pause between bytes, and of an idle connection */
+	unsigned head_timeout_s;              /* longest time from the first byte of a head to its end */
+	unsigned request_timeout_s; /* longest time for a body to arrive, unless it comes at 64 KiB a second or more */
+	size_t head_bytes_max;      /* longest request line and headers together */
+	uint64_t rate_per_address;  /* requests a second from one address; above, 429; 0: no limit */
+	uint64_t rate_per_token;    /* requests a second with one token; above, 429; 0: no limit */
+	uint64_t rate_burst_s;      /* how many seconds' worth of requests may come at once */
+	/** Writes to a session of GnuTLS, past the HTTP library. NULL: plain HTTP. @return false: not all was taken */
 	bool (*tls_send)(void *session, const void *bytes, size_t len);
 	void (*tls_retrieve)(void); /* HTTPS: GnuTLS's gnutls_certificate_retrieve_function2, cast; NULL: HTTP */
-	/** HTTPS: as a client on a connected socket, send and read at least one byte of the reply. The socket has
-	 * timeouts.
-	 * @return bytes read; 0: none. NULL: HTTP */
+	/** Sends as an HTTPS client on a connected socket with timeouts, and reads at least one byte of the reply.
+	 * NULL: the server speaks HTTP. @return number of bytes read; 0: none */
 	size_t (*tls_ask)(int fd, const void *bytes, size_t len, char *reply, size_t reply_max);
-	const char *public_url;    /* NULL: what the client's Host header says */
-	const struct cors *cors;   /* pages of other origins that may call; borrowed; NULL: none */
+	const char *public_url;    /* NULL: taken from the client's Host header */
+	const struct cors *cors;   /* other origins whose pages may call; borrowed; NULL: none */
 	const struct hosts *hosts; /* allowed names in the Host header; borrowed; NULL: any */
-	/** Proxies whose X-Forwarded-For says for which client a request without a key counts. Borrowed; NULL: none */
+	/** Trusted proxies: their X-Forwarded-For names the client of a request without a key. Borrowed; NULL: none. */
 	const struct proxies *proxies;
 	const struct http_route *const
 		*routes; /* NULL-terminated array of tables, each ended by an entry without a method */
 	void *app;
-	/** Checks the Authorization header (NULL: absent) against a route's scope. @return false: code and diag are set
-	 */
+	/** Checks the Authorization header (NULL: absent) against a scope. @return false: code and diag are set */
 	bool (*authorise)(void *app, const char *authorization, unsigned scope, struct auth_identity *out,
 			  unsigned *code, struct cairn_diag *diag);
-	/** Finds out from the cookies or headers of a proxy for whom a request without Authorization counts. It may
-	 * leave out alone. NULL: counts for the address */
+	/** Finds out for whom a request without Authorization counts, from its cookies or the headers of a proxy. May
+	 * leave out unchanged. NULL: such requests count for the address */
 	void (*recognise)(void *app, const struct http_request *req, struct auth_identity *out);
 	/** Replies an error to a browser, as a page. @param message  static @return false: nothing was replied. NULL:
-	 * browsers get errors as other clients do */
+	 * browsers get the same errors as other clients */
 	bool (*error_page)(struct http_request *req, unsigned code, const char *message);
-	/** unknown NULL: each path without a route is refused as HTTP_ERRORS_CAS */
+	/** of paths without a route; its unknown NULL: all of them are refused as HTTP_ERRORS_CAS */
 	struct http_family family;
 	/** Called once for each ended request, for metrics and the access log. */
 	void (*ended)(void *app, const struct http_request *req, const struct http_summary *summary);
@@ -366,32 +350,30 @@ struct http_server_options {
 	void (*tick)(void *app);
 };
 
-/** Start serving on threads of its own. SIGPIPE must be ignored and SIGTERM/SIGHUP blocked before.
- *  @return CAIRN_OK; CAIRN_E_USAGE options; CAIRN_E_NOMEM */
+/** Starts serving on its own threads. SIGPIPE must be ignored, and SIGTERM and SIGHUP blocked. @return CAIRN_OK;
+ * CAIRN_E_USAGE: invalid options; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status http_server_start(struct http_server **out, const struct http_server_options *options,
 						   struct cairn_diag *diag);
 
-/** Stop accepting; requests in flight go on, replies close their connections. Returns when none is left, or after
- *  timeout_ms; from then on http_suspend() answers false, and no body waits for its bytes. */
+/** Stops accepting connections. Requests in flight continue, and their replies close the connections. Returns when no
+ * request is left, or after timeout_ms. Afterwards http_suspend() returns false, and no body waits for its bytes. */
 void http_server_drain(struct http_server *server, unsigned timeout_ms);
 
 /** Waits at most timeout_ms for requests to end, then stops and frees the server. All suspended requests must have been
- * resumed before (the owner finishes its workers first). @return false: one was not. The server's threads keep running
- * and using the server, so the process can only exit */
+ * resumed, so finish the workers first. @return false: a request was not resumed. The server's threads keep running and
+ * using the server, so the process can only exit */
 CAIRN_MUST_USE bool http_server_stop(struct http_server *server, unsigned timeout_ms);
 
-/** Sends a request as a client would to each of the server's threads: does each answer, whatever the status? From one
- * thread at a time. Skips threads that have no room for a connection.
- * @param timeout_ms  for each of them
- * @return false: a thread did not answer in time, or the server drains
- */
+/** Tests whether each of the server's threads still answers: sends a request to it as a client would, and accepts any
+ * status. Skips threads that have no room for a connection. Call from one thread at a time. @param timeout_ms  for each
+ * thread @return false: a thread did not answer in time, or the server drains */
 bool http_server_answers(struct http_server *server, unsigned timeout_ms);
 
 struct http_server_stats {
 	unsigned connections;
-	unsigned requests;                           /* under way */
-	unsigned waiting;                            /* of them, with a body whose bytes have not come */
-	uint64_t connections_refused;                /* over connections_per_address_max, so far */
+	unsigned requests;                           /* requests under way */
+	unsigned waiting;                            /* requests whose body waits for its bytes */
+	uint64_t connections_refused;                /* connections refused for connections_per_address_max, so far */
 	uint64_t over_address_rate, over_token_rate; /* requests answered 429, so far */
 };
 void http_server_stats(const struct http_server *server, struct http_server_stats *out);

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ACCEPT_AGAIN_MS = 100 }; /* retry after descriptors or memory ran out */
+enum { ACCEPT_AGAIN_MS = 100 }; /* delay of a retry after descriptors or memory ran out */
 
 unsigned http_accept_n_threads(unsigned connections_max, unsigned processors)
 {
@@ -28,9 +28,8 @@ unsigned http_accept_n_serving(unsigned n_threads, unsigned n_conns, unsigned pr
 	return n < n_threads ? n : n_threads;
 }
 
-/* --- slots -------------------------------------------------------------------------------------------------------- */
-
-/* The accepting thread sets full before it searches for a slot, this one after, so one of the two sees the other. */
+/* Wakes the accepting thread if it waits for a slot. The accepting thread sets full, then searches for a slot. The
+ * caller frees a slot, then reads full. So at least one of them sees what the other did. */
 static void accept_wake(struct http_accept *a)
 {
 	const uint64_t one = 1;
@@ -70,8 +69,8 @@ void http_threads_recount(struct http_server *server)
 		struct http_thread *t = &server->threads[i];
 		unsigned handed = atomic_load(&t->n_handed);
 		int open = atomic_load(&t->n_open);
-		/* No connection was on its way for a second. A connection that opens or closes now makes the count
-		 * wrong by one until the next second. */
+		/* No connection was on its way to the thread for a second, so both counts should be equal. A connection
+		 * that opens or closes now makes the count wrong by one until the next second. */
 		if (handed == t->n_handed_before && atomic_load(&t->n_slots) != open) {
 			atomic_store(&t->n_slots, open);
 			accept_wake(&server->accept);
@@ -80,10 +79,8 @@ void http_threads_recount(struct http_server *server)
 	}
 }
 
-/* --- accepting ---------------------------------------------------------------------------------------------------- */
-
-/* Picks the serving thread with the fewest connections. It has room, since the threads together have room for all
- * allowed connections. NULL: the limit is reached. */
+/* Picks the serving thread with the fewest connections. It has room, because all threads together have room for all
+ * allowed connections. @return NULL: the limit is reached */
 static struct http_thread *accept_pick(struct http_server *server)
 {
 	int64_t n_conns = 0;
@@ -102,7 +99,7 @@ static struct http_thread *accept_pick(struct http_server *server)
 	return best;
 }
 
-/* @return false: no connection, or it must wait: for *wait_ms, -1: until poll reports something */
+/* Accepts a connection. @return false: none, or accepting must pause for *wait_ms; -1: until poll reports something */
 static bool accept_one(struct http_server *server, int *wait_ms)
 {
 	struct sockaddr_storage address;

@@ -8,21 +8,21 @@
 #include <sys/socket.h>
 
 enum {
-	HTTP_THREAD_CONNS = 112,     /* the most that one thread serves (http_library.c) */
-	HTTP_THREAD_CONNS_FEW = 8,   /* per thread when all are open, with many processors */
-	HTTP_THREAD_CONNS_MANY = 32, /* per thread before more threads than processors serve */
-	HTTP_THREAD_CONNS_SPARE = 8, /* extra room in the library, which learns of an end later */
+	HTTP_THREAD_CONNS = 112,     /* most connections of one thread (http_library.c) */
+	HTTP_THREAD_CONNS_FEW = 8,   /* per thread when all threads serve, on a machine with many processors */
+	HTTP_THREAD_CONNS_MANY = 32, /* connections per thread before there are more serving threads than processors */
+	HTTP_THREAD_CONNS_SPARE = 8, /* extra room in the library, which learns later that a connection has ended */
 };
 
-/** Returns the number of threads for so many connections: one for each HTTP_THREAD_CONNS, and at least two; one for
- * each processor, if each thread then still has HTTP_THREAD_CONNS_FEW. */
+/** Returns the number of threads for so many connections: at least two, and one for each HTTP_THREAD_CONNS. Starts one
+ * for each processor, if each thread then still has HTTP_THREAD_CONNS_FEW. */
 unsigned http_accept_n_threads(unsigned connections_max, unsigned processors);
 
 /** Returns how many of n_threads serve n_conns connections. */
 unsigned http_accept_n_serving(unsigned n_threads, unsigned n_conns, unsigned processors);
 
 /** Starts a thread that accepts connections until http_accept_stop(). Takes the socket over. @param hand_over  takes a
- * connected socket over @return false: no thread could start, and the socket is closed */
+ * connected socket over @return false: the thread could not start, and the socket is closed */
 bool http_accept_start(struct http_server *server, http_hand_over *hand_over);
 
 /** Ends that thread, and closes the socket. Harmless if it was not started. */
@@ -31,14 +31,14 @@ void http_accept_stop(struct http_server *server);
 /** Reserves a slot for a connection. @return false: the thread has no free slot */
 bool http_thread_take_slot(struct http_thread *thread);
 
-/** Returns the slot of a connection that does not come. */
+/** Frees the reserved slot of a connection that did not come. */
 void http_thread_give_slot(struct http_thread *thread);
 
-/** Note that the library has begun with a connection, or has closed it. On the connection's thread. */
+/** Note that the library has begun with a connection, or has closed it. Call on the connection's thread. */
 void http_thread_begins(struct http_thread *thread);
 void http_thread_closed(struct http_thread *thread);
 
-/** Returns the slots of connections lost on the way to their thread, for lack of memory. Call once a second. */
+/** Frees the slots of connections that were lost on the way to their thread, for lack of memory. Call once a second. */
 void http_threads_recount(struct http_server *server);
 
 #endif

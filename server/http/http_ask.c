@@ -42,7 +42,7 @@ static bool ask_thread(struct http_thread *thread, unsigned timeout_ms)
 		return false;
 	}
 	if (!http_server_hand_over(thread, pair[1], &nobody, sizeof(nobody.sa_family)))
-		return true; /* full of others */
+		return true; /* all slots are taken by connections, so the thread counts as answering */
 	size_t n = o->tls_ask ? o->tls_ask(ours, ASK_REQUEST, sizeof(ASK_REQUEST) - 1, reply, sizeof(reply))
 			      : ask_plainly(ours, reply, sizeof(reply));
 	return n == ASK_ANSWER_LEN && memcmp(reply, ASK_ANSWER, ASK_ANSWER_LEN) == 0;

@@ -12,16 +12,16 @@
 
 enum { CONN_BUCKETS = 1024, CONN_PHASE_BITS = 3 };
 
-/* Has a count, so that a flood of connections from one address does not slow down accepting them. */
+/* An address and the number of its connections, kept so that a flood from one address does not slow down accepting. */
 struct http_conn_address {
-	struct http_conn_address *next; /* in its bucket */
+	struct http_conn_address *next; /* next address of its bucket */
 	struct http_conn *first;
 	unsigned n;
 	unsigned char key[HTTP_CONN_KEY_BYTES];
 };
 
 struct http_conns {
-	pthread_mutex_t lock; /* guards the buckets; while it is held no listed socket is closed */
+	pthread_mutex_t lock; /* guards the buckets; no listed socket is closed while a thread holds it */
 	struct http_conn_address *buckets[CONN_BUCKETS];
 	atomic_uint n;
 	_Atomic uint64_t n_refused;
@@ -77,7 +77,7 @@ void http_conn_address(char text[static HTTP_ADDRESS_BYTES], const uint8_t addre
 			HTTP_ADDRESS_BYTES);
 }
 
-/* Networks give each customer an IPv6 /64 or more, so a limit per single address would be useless. */
+/* Networks give each customer an IPv6 /64 or more, so a limit per single IPv6 address would be useless. */
 void http_conn_key(unsigned char key[static HTTP_CONN_KEY_BYTES], const uint8_t address[static 16])
 {
 	memset(key, 0, HTTP_CONN_KEY_BYTES);
@@ -86,7 +86,7 @@ void http_conn_key(unsigned char key[static HTTP_CONN_KEY_BYTES], const uint8_t 
 		return;
 	}
 	memcpy(key, address, 8);
-	key[15] = 6; /* never equal to an IPv4 key */
+	key[15] = 6; /* makes the key differ from every IPv4 key */
 }
 
 static bool conn_key(struct http_conn *conn, const struct sockaddr *address)
@@ -124,7 +124,7 @@ static struct http_conn_address **conn_find_address(struct http_conns *conns, co
 	return link;
 }
 
-/* @return how many connections the address has now; 0 without memory */
+/* Counts a connection for its address. @return the connections of the address now; 0 without memory */
 static unsigned conn_list(struct http_conns *conns, struct http_conn *conn)
 {
 	struct http_conn_address **link = conn_find_address(conns, conn->key);
@@ -221,7 +221,8 @@ int64_t http_conn_deadline_ms(const struct http_conn *conn)
 	return conn_state_deadline(atomic_load(&conn->state));
 }
 
-/* Nothing else writes to the socket: a reply must leave the phase BODY first, and that fails from now on. */
+/* Writes a 408 to a client whose body came too slowly. Nothing else writes to the socket: a reply must leave the phase
+ * BODY first, and that fails from now on. */
 static void conn_say_timeout(const struct http_conn *conn)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(HTTP_ERROR_BYTES_MAX);
@@ -231,8 +232,8 @@ static void conn_say_timeout(const struct http_conn *conn)
 		(void)cairn_sys_send(conn->fd, b.bytes, b.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Has the client closed, and are all its bytes read? The library misses an end that comes with the last bytes. It may
- * still hold bytes that complete the request, so the connection ends only if this state lasts until the next sweep. */
+/* Has the client closed, and are all its bytes read? The library misses an end that comes together with the last bytes.
+ * The library may hold the request's last bytes, so the connection ends only if this lasts until the next sweep. */
 static bool conn_has_left(struct http_conn *conn, uint64_t state)
 {
 	char c;
@@ -255,10 +256,10 @@ static bool conn_sweep_one(const struct http_conns *conns, struct http_conn *con
 		return false;
 	atomic_store(&conn->timed_out, late);
 	if (!atomic_compare_exchange_strong(&conn->state, &old, conn_state(HTTP_CONN_CUT, deadline_ms)))
-		return false; /* its state has just changed */
+		return false; /* the state has just changed; wait for the next sweep */
 	if (late && phase == HTTP_CONN_BODY && !conns->encrypted)
 		conn_say_timeout(conn);
-	/* The library sees the end of the stream and closes. Closing here would pull the descriptor from under it. */
+	/* The library sees the end and closes the socket. Closing here would pull the descriptor from under it. */
 	shutdown(conn->fd, SHUT_RDWR);
 	return true;
 }

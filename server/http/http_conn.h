@@ -11,13 +11,13 @@
 enum { HTTP_CONN_KEY_BYTES = 16, HTTP_ADDRESS_BYTES = 46 };
 
 enum http_conn_phase {
-	HTTP_CONN_IDLE,   /* between requests, or before the end of the request line */
+	HTTP_CONN_IDLE,   /* between requests, or in the request line */
 	HTTP_CONN_HEAD,   /* after the request line; headers are coming */
-	HTTP_CONN_BODY,   /* body is coming */
+	HTTP_CONN_BODY,   /* the body is coming */
 	HTTP_CONN_BUSY,   /* the server is working; no deadline */
-	HTTP_CONN_REPLY,  /* reply is going out */
-	HTTP_CONN_LINGER, /* refused in mid-body; the rest is read and dropped */
-	HTTP_CONN_CUT,    /* the sweeper ended it; for good */
+	HTTP_CONN_REPLY,  /* the reply is going out */
+	HTTP_CONN_LINGER, /* refused in mid-body; the rest of the body is read and dropped */
+	HTTP_CONN_CUT,    /* the sweeper has ended the connection */
 };
 
 struct http_request;
@@ -25,16 +25,16 @@ struct http_request;
 /** Owned by its table. All fields but state are written once, before the connection can be swept. request_id is written
  * before the phase BODY is entered. */
 struct http_conn {
-	struct http_conn *next, **prev; /* connections of the same address; under the table's lock */
-	_Atomic uint64_t state;         /* deadline in ms << 3 | phase: one word, so that both change at once */
-	atomic_bool timed_out; /* why the connection was cut: true: deadline passed; false: the client had left */
-	uint64_t left_in;      /* state in which the last sweep found the client gone; the sweeper's */
+	struct http_conn *next, **prev; /* other connections of the same address; guarded by the table's lock */
+	_Atomic uint64_t state;         /* deadline in ms << 3 | phase: in one word, so that both change at once */
+	atomic_bool timed_out; /* why the connection was cut. true: its deadline passed; false: the client had left */
+	uint64_t left_in;      /* the state when the last sweep found the client gone; only for the sweeper */
 	unsigned char key[HTTP_CONN_KEY_BYTES]; /* the address for limits: IPv4, or the /64 of IPv6 */
 	int fd;
-	bool over_limit;  /* requests are answered 429 */
-	bool has_address; /* false: no network address, so not counted */
+	bool over_limit;  /* requests are answered with 429 */
+	bool has_address; /* false: no network address, so the connection is not counted */
 	char address[HTTP_ADDRESS_BYTES];
-	/* The request thread's: the request under way, and the memory of the previous one, owned, for reuse. */
+	/* Only for the request's thread: the request under way, and the previous one's memory, owned, for reuse. */
 	struct http_request *request;
 	void *spare;
 	char request_id[HTTP_ID_BYTES_MAX + 1]; /* of the request whose body is coming */
@@ -49,21 +49,21 @@ void http_conn_address(char text[static HTTP_ADDRESS_BYTES], const uint8_t addre
 void http_conn_key(unsigned char key[static HTTP_CONN_KEY_BYTES], const uint8_t address[static 16]);
 
 /**
+ * Makes a table of connections.
  * @param per_address_max  0: no limit
- * @param encrypted  nothing can be sent on a socket past the library
- * @return NULL without memory
- */
+ * @param encrypted        the connections use TLS, so no timeout reply is written directly to a socket, past the HTTP
+ *                         library
+ * @return NULL without memory */
 struct http_conns *http_conns_new(unsigned per_address_max, bool encrypted);
-/** Every connection must have been removed. NULL is harmless. */
+/** Frees the table. Every connection must have been removed. NULL is harmless. */
 void http_conns_free(struct http_conns *conns);
 
 /**
- * Registers an accepted socket. Sets over_limit if its address has more than per_address_max. Shuts the socket at once
- * if it has twice as many, so that refused connections do not fill the server.
+ * Registers an accepted socket. Sets over_limit if its address has more than per_address_max connections. Shuts the
+ * socket at once if the address has twice as many, so that refused connections do not fill the server.
  * @param address      NULL or another family than IPv4 and IPv6: not counted
- * @param deadline_ms  of the first head, on cairn_clock_mono_ms()
- * @return NULL without memory
- */
+ * @param deadline_ms  for the first head, on cairn_clock_mono_ms()
+ * @return NULL without memory */
 struct http_conn *http_conns_add(struct http_conns *conns, int fd, const struct sockaddr *address, int64_t deadline_ms);
 
 /** Removes a connection. Call before its socket is closed. */
@@ -80,8 +80,8 @@ bool http_conn_enter(struct http_conn *conn, enum http_conn_phase phase, int64_t
 enum http_conn_phase http_conn_phase(const struct http_conn *conn);
 int64_t http_conn_deadline_ms(const struct http_conn *conn);
 
-/** Shuts sockets whose deadline has passed, after a 408 if a body was coming, and those whose client left two sweeps
- * ago with no complete request. Never blocks. Not for two threads at once. @return how many */
+/** Shuts sockets whose deadline has passed (after a 408 if a body was coming), and sockets whose client left two sweeps
+ * ago without a complete request. Never blocks. Not for two threads at once. @return the number of sockets shut */
 unsigned http_conns_sweep(struct http_conns *conns, int64_t now_ms);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ERROR_TEXT_BYTES_MAX = 1024 }; /* of one string */
+enum { ERROR_TEXT_BYTES_MAX = 1024 }; /* length of one text in a body */
 
 static void error_member(struct cairn_buf *b, const char *name_and_colon, const char *value)
 {

@@ -31,7 +31,7 @@ static bool gate_refuse_by(const struct gate *g, unsigned code, const struct cai
 	return false;
 }
 
-/* Copies a text, cut if it does not fit. */
+/* Copies a text, and cuts it if it does not fit. */
 static void gate_copy(char *out, size_t out_len, const char *text)
 {
 	size_t len = strnlen(text, out_len - 1);
@@ -39,7 +39,7 @@ static void gate_copy(char *out, size_t out_len, const char *text)
 	out[len] = '\0';
 }
 
-/* Finds the client for which the request counts, if nobody is known by a key. */
+/* Finds the client's address, for which the request counts if no key identifies the sender. */
 static void gate_find_client(struct http_request *req, const char *forwarded_for)
 {
 	const struct proxies *proxies = req->server->options.proxies;
@@ -55,7 +55,7 @@ static void gate_find_client(struct http_request *req, const char *forwarded_for
 
 static void gate_fill(struct http_request *req, const struct http_head *head, const char *method)
 {
-	/* The stock library sends X-Amzn-Trace-Id with each request, and logs it, too. */
+	/* The stock client sends X-Amzn-Trace-Id with each request, and logs it as well. */
 	const char *id = http_id_is_sane(head->request_id) ? head->request_id : head->trace_id;
 	http_request_set_id(req, id, req->server->id_prefix, http_thread_number(req->thread));
 	req->origin = head->origin;
@@ -84,7 +84,8 @@ static bool gate_check_head(const struct gate *g, const char *version, size_t he
 	return refusal.code == 0 || gate_refuse(g, refusal.code, refusal.rule, refusal.message);
 }
 
-/* Never refuses probes. All clients of a proxy and its probes share one address, and the daemon would seem down. */
+/* Refuses a request whose address has too many connections, unless it is a probe. All clients of a proxy and its probes
+ * share one address, so without their probes the daemon would seem down. */
 static bool gate_connections(const struct gate *g)
 {
 	if (!g->req->peer->over_limit || g->req->match.route->probe)
@@ -146,7 +147,7 @@ bool http_count_for(struct http_request *req, int64_t account, int64_t key)
 	return false;
 }
 
-/* HTTP/1.0 requests need no Host; no browser sends them. */
+/* Checks the Host header. HTTP/1.0 requests need none; no browser sends them. */
 static bool gate_host(const struct gate *g)
 {
 	struct http_request *req = g->req;
@@ -162,7 +163,7 @@ static bool gate_host(const struct gate *g)
 	return gate_refuse_by(g, 421, &diag);
 }
 
-/* Answers a preflight, which browsers send without a token before a page may call. @return false: not a preflight */
+/* Answers a preflight. Browsers send it, without a token, before a page may call. @return false: no preflight */
 static bool gate_preflight(const struct gate *g, const char *methods)
 {
 	struct http_request *req = g->req;
@@ -193,8 +194,8 @@ static bool gate_no_route(const struct gate *g)
 	return gate_refuse(g, 404, unknown->rule, unknown->message);
 }
 
-/* Refuses a method that the resource does not take. A path whose family has a code for it means another resource, which
- * is not there. */
+/* Refuses a method that the resource does not take. If the path's family has an error code for unknown paths, replies
+ * as for a missing resource. */
 static bool gate_no_method(const struct gate *g, const char *allow)
 {
 	if (gate_preflight(g, allow))
@@ -205,8 +206,8 @@ static bool gate_no_method(const struct gate *g, const char *allow)
 	return gate_refuse(g, 405, "route.method", "this resource does not take this method; see the Allow header");
 }
 
-/* Finds the route. HF_ENDPOINT with a final slash makes paths begin with two slashes. Only routes of the hub accept
- * these: a proxy may guard other routes by their paths. */
+/* Finds the route. If HF_ENDPOINT ends with a slash, paths begin with two slashes. Only routes of the hub accept these:
+ * a proxy may guard other routes by their paths. */
 static enum router_result gate_find(struct http_request *req, char *allow, size_t allow_len)
 {
 	const struct http_route *const *routes = req->server->options.routes;
@@ -239,7 +240,7 @@ static bool gate_route(const struct gate *g)
 	return false;
 }
 
-/* Is it "scheme://host", ignoring case? @param host up to a slash; NULL: not known */
+/* Is it "scheme://host", ignoring case? @param host ends at its first slash; NULL: unknown */
 static bool gate_is_origin(const char *origin, const char *scheme, size_t scheme_len, const char *host)
 {
 	size_t len = host ? strcspn(host, "/") : 0;
@@ -248,8 +249,8 @@ static bool gate_is_origin(const char *origin, const char *scheme, size_t scheme
 }
 
 /* Was the page loaded from this server? Its origin must be this server's scheme and the request's host. A proxy may use
- * another scheme with the browser: public_url then gives scheme and host. For the host of public_url no other scheme
- * counts, since a page loaded by HTTP may have been forged on the way. */
+ * another scheme with the browser: then public_url gives scheme and host. No other scheme counts for the host of
+ * public_url, because a page loaded by HTTP may have been forged on the way. */
 bool http_is_own_origin(const struct http_request *req)
 {
 	const char *own = req->server->options.tls_retrieve ? "https" : "http", *url = req->server->public_url;
@@ -267,8 +268,8 @@ bool http_is_own_origin(const struct http_request *req)
 	return !is_public && gate_is_origin(req->origin, own, strlen(own), req->host);
 }
 
-/* A browser lets any page send simple writes, and only hides the answer. Without tokens (on loopback) such a write
- * could do harm, so origins that may not call are refused here. Other clients send no Origin. */
+/* Refuses a write by a page whose origin may not call. A browser lets any page send simple writes, and only hides the
+ * answer. Without tokens (on loopback) such a write could do harm. Other clients send no Origin. */
 static bool gate_origin(const struct gate *g)
 {
 	struct http_request *req = g->req;

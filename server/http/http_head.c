@@ -9,14 +9,14 @@
 
 /* Test 16 bytes at once, since all bytes of all heads pass here: nonzero where a byte is not in the named set. */
 
-/* "[A-Za-z0-9._-]" */
+/* nonzero: not in "[A-Za-z0-9._-]" */
 static cairn_vec16 head_not_id(cairn_vec16 c)
 {
 	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '0', '9') | cairn_vec16_is_within(c, '-', '.') |
 		 (cairn_vec16)(c == '_'));
 }
 
-/* The letters, the digits and "!#$%&'*+-.^_`|~" (RFC 9110, 5.6.2). */
+/* Nonzero: not in the letters, the digits and "!#$%&'*+-.^_`|~" (RFC 9110, 5.6.2). */
 static cairn_vec16 head_not_token(cairn_vec16 c)
 {
 	cairn_vec16 is_mark = cairn_vec16_is_within(c, '#', '\'') | cairn_vec16_is_within(c, '*', '+') |
@@ -25,7 +25,7 @@ static cairn_vec16 head_not_token(cairn_vec16 c)
 	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '0', '9') | is_mark);
 }
 
-/* The letters, the digits and ".-_:[]". */
+/* Nonzero: not in the letters, the digits and ".-_:[]". */
 static cairn_vec16 head_not_host(cairn_vec16 c)
 {
 	cairn_vec16 is_mark = cairn_vec16_is_within(c, '-', '.') | (cairn_vec16)(c == '_') | (cairn_vec16)(c == '[') |
@@ -33,13 +33,13 @@ static cairn_vec16 head_not_host(cairn_vec16 c)
 	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '0', ':') | is_mark);
 }
 
-/* Anything but control characters; a tab may be there. */
+/* Nonzero: a control character other than a tab. */
 static cairn_vec16 head_not_value(cairn_vec16 c)
 {
 	return ((cairn_vec16)(c < 0x20) & (cairn_vec16)(c != '\t')) | (cairn_vec16)(c == 0x7f);
 }
 
-/* The letters, the digits and "-._~/": from '-' to '9' they are contiguous. */
+/* Nonzero: not in the letters, the digits and "-._~/" (from '-' to '9' they are contiguous). */
 static cairn_vec16 head_not_plain_path(cairn_vec16 c)
 {
 	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '-', '9') | (cairn_vec16)(c == '_') |
@@ -58,7 +58,7 @@ static cairn_vec16 head_not_ascii(cairn_vec16 c)
 
 static bool head_is_utf8(const char *text, size_t len)
 {
-	size_t at = cairn_vec16_none(text, len, head_not_ascii) ? len : 0; /* the usual case */
+	size_t at = cairn_vec16_none(text, len, head_not_ascii) ? len : 0; /* usually all bytes are ASCII */
 	size_t n = 1;
 	for (; at < len && n > 0; at += n)
 		n = cairn_utf8_sequence((const uint8_t *)text + at, len - at);
@@ -82,25 +82,23 @@ enum http_target_kind http_target_judge(const char *target)
 	return !good || (memchr(target, '%', len) && strstr(target, "%00")) ? HTTP_TARGET_BAD : HTTP_TARGET_OK;
 }
 
-/* --- for the log -------------------------------------------------------------------------------------------------- */
-
-/* Arguments whose values are no secrets. All others may be secrets, or hide one behind an escape or a separator that
- * only a reader of the log understands. */
+/* Arguments whose values are not secret. All other values may be secret, or may hide a secret behind an escape or a
+ * separator that only a reader of the log understands. */
 static const char *const HEAD_PLAIN_ARGUMENTS[] = {"file_id", "ranges", "expires",      "repo",
 						   "name",    "limit",  "older_than_s", "before"};
 
-/* Letters, digits and the separators that occur in no secrets: from ',' to ':' they are contiguous. */
+/* Nonzero: not in the letters, digits and separators that occur in no secret (from ',' to ':' they are contiguous). */
 static cairn_vec16 head_not_plain(cairn_vec16 c)
 {
 	return ~(cairn_vec16_is_within(c, ',', ':') | cairn_vec16_is_letter(c) | (cairn_vec16)(c == '_') |
 		 (cairn_vec16)(c == '~'));
 }
 
-/* Returns how many of len bytes of a path or a value are unambiguous: no separators, and no escapes but of "/". */
+/* Returns how many of len bytes of a path or value are unambiguous: no separator, and no escape except that of "/". */
 static size_t head_plain_run(const char *text, size_t len)
 {
 	size_t n = 0;
-	if (cairn_vec16_none(text, len, head_not_plain)) /* the usual case */
+	if (cairn_vec16_none(text, len, head_not_plain)) /* usually all bytes are plain */
 		return len;
 	for (;;) {
 		n += cairn_vec16_run(text + n, len - n, head_not_plain);
@@ -110,7 +108,7 @@ static size_t head_plain_run(const char *text, size_t len)
 	}
 }
 
-/* May the value of the argument, of len bytes, be shown, and is it plain? */
+/* May the log show the value of this argument of len bytes, and is the value plain? */
 static bool head_argument_is_plain(const char *argument, size_t len)
 {
 	for (size_t i = 0; i < sizeof(HEAD_PLAIN_ARGUMENTS) / sizeof(HEAD_PLAIN_ARGUMENTS[0]); i++) {
@@ -149,7 +147,7 @@ void http_target_log(char *out, size_t out_len, const char *target, size_t targe
 	head_log_add(&log, target, path);
 	const char *p = target + path;
 	if (*p && *p != '?')
-		head_log_add(&log, "...", 3); /* the meaning of the rest depends on the cut part */
+		head_log_add(&log, "...", 3); /* the meaning of the rest depends on the part that was left out */
 	while (*p == '?' || *p == '&') {
 		head_log_add(&log, p++, 1);
 		size_t len = strcspn(p, "&");
@@ -160,8 +158,8 @@ void http_target_log(char *out, size_t out_len, const char *target, size_t targe
 	out[log.len] = '\0';
 }
 
-/* Compares length and first letter first, so that most other names cost no call. A macro, since the compiler would not
- * inline a function and its strlen(). */
+/* Compares a header's name. The length and first letter come first, so that most other names cost no call. This is a
+ * macro, because the compiler would not inline a function and its strlen(). */
 #define HEAD_IS(want)                                                                                                  \
 	(name_len == sizeof(want) - 1 && (name[0] | 0x20) == ((want)[0] | 0x20) &&                                     \
 	 strncasecmp(name, want, sizeof(want) - 1) == 0)
@@ -215,7 +213,7 @@ void http_head_note(struct http_head *head, const char *name, size_t name_len, c
 	}
 }
 
-/* Parses a length. UINT64_MAX is refused: it means "not known" here and in the library. */
+/* Parses a length. UINT64_MAX is refused, because it means "unknown" here and in the library. */
 static bool head_parse_length(const char *text, uint64_t *out)
 {
 	return cairn_decimal_parse(text, 0, UINT64_MAX - 1, out);

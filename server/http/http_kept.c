@@ -1,5 +1,5 @@
-/* Replies that are made once. Making a reply with four headers for each request costs more than all the rest of a hit
- * (README.md, "Kept replies"). */
+/* Replies that are made once and sent to many requests. Making a reply with four headers costs more than the rest of a
+ * chunk query that finds its answer (README.md, "Kept replies"). */
 #include "server/http/http_reply.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@ struct http_kept {
 static struct http_kept *kept_new(unsigned code, const uint8_t *bytes, size_t len)
 {
 	struct http_kept *kept = malloc(sizeof(*kept));
-	void *buffer = (void *)(uintptr_t)bytes; /* not written to */
+	void *buffer = (void *)(uintptr_t)bytes; /* the library does not write to it */
 	struct MHD_Response *response = MHD_create_response_from_buffer(len, buffer, MHD_RESPMEM_PERSISTENT);
 	if (kept && response) {
 		*kept = (struct http_kept){response, code, len};

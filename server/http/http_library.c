@@ -30,7 +30,7 @@
 
 #include <string.h>
 
-bool http_library_is_known(const char *version)
+bool http_library_is_tested(const char *version)
 {
 	return strcmp(version, HTTP_LIBRARY_DEBIAN_12) == 0 || strcmp(version, HTTP_LIBRARY_DEBIAN_13) == 0;
 }

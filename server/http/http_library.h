@@ -6,13 +6,13 @@
 
 #define HTTP_LIBRARY_DEBIAN_12 "0.9.75"
 #define HTTP_LIBRARY_DEBIAN_13 "1.0.1"
-/** The list for messages. */
-#define HTTP_LIBRARY_KNOWN HTTP_LIBRARY_DEBIAN_12 " and " HTTP_LIBRARY_DEBIAN_13
+/** The tested versions, for messages. */
+#define HTTP_LIBRARY_TESTED HTTP_LIBRARY_DEBIAN_12 " and " HTTP_LIBRARY_DEBIAN_13
 
-/** Returns the version in use: "1.0.1". Defined in http_mhd.c, which calls the library. */
+/** Returns the version of the library in use, such as "1.0.1". Defined in http_mhd.c, which calls the library. */
 const char *http_library_version(void);
 
-/** Is a version one of the tested ones? Others may behave differently. */
-bool http_library_is_known(const char *version);
+/** Is this one of the tested versions? Others may behave differently. */
+bool http_library_is_tested(const char *version);
 
 #endif

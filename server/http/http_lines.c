@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Are there n bytes from one place to a later one? The two may be in different pieces of memory: the library moves a
- * header that goes on in a further line. */
+/* Are there exactly n bytes between the first place and the second? The two may be in different pieces of memory,
+ * because the library moves a header that continues on a further line. */
 static bool lines_are_apart(const char *from, const char *to, uintptr_t n)
 {
 	return (uintptr_t)to - (uintptr_t)from == n;
@@ -13,7 +13,7 @@ static bool lines_are_apart(const char *from, const char *to, uintptr_t n)
 void http_lines_begin(struct http_lines *lines, const char *method, const char *target, size_t target_len,
 		      const char *version)
 {
-	/* The library skips further spaces between method and target. */
+	/* the library skips further spaces between method and target */
 	const char *behind = method + strlen(method) + 1;
 	uintptr_t n_spaces = 0;
 	while (behind[n_spaces] == ' ')

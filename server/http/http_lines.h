@@ -1,28 +1,27 @@
 /* Checks whether each line of a head ended with CR LF, and whether a zero byte stands in it. libmicrohttpd 0.9.75 also
  * ends lines at a bare LF, and cuts texts at a zero byte, so that a proxy may have read another request. The library
  * shows no bytes of the head, but it parses the head in place: it writes zeros over the ends of texts. So the distance
- * between one text and the next tells what stood between them. Pure. */
+ * between one text and the next shows which bytes were between them. Pure. */
 #ifndef CAIRN_SERVER_HTTP_LINES_H
 #define CAIRN_SERVER_HTTP_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/** A head that is being checked. Start from zero: without http_lines_begin() nothing is checked. */
+/** The check of a head. Zeroed at first: without http_lines_begin() nothing is checked. */
 struct http_lines {
-	const char *end; /* of the latest text, its zero; NULL: not checked */
-	bool bad;        /* a line ends otherwise, or has a zero byte */
+	const char *end; /* end (its zero) of the latest text; NULL: not checked */
+	bool bad;        /* a line does not end with CR LF, or contains a zero byte */
 };
 
-/** Begins with the request line, whose texts are in one piece of memory. @param target_len  of the target before it was
- * divided */
+/** Begins with the request line, whose texts are in one piece of memory. @param target_len  of the unsplit target */
 void http_lines_begin(struct http_lines *lines, const char *method, const char *target, size_t target_len,
 		      const char *version);
 
 /** Adds the next header, in the order of the head. value ends with a zero at value[value_len]. */
 void http_lines_header(struct http_lines *lines, const char *name, const char *value, size_t value_len);
 
-/** Ends the head. @param head_bytes  from the method to behind the empty line */
+/** Ends the check. @param head_bytes  from the first byte of the method to behind the empty line */
 void http_lines_end(struct http_lines *lines, const char *method, size_t head_bytes);
 
 #endif

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum {
-	HTTP_LIBRARY_BYTES = 4096, /* a connection's memory besides the head: bookkeeping and the reply's head */
+	HTTP_LIBRARY_BYTES = 4096, /* memory of a connection besides the head: bookkeeping, and the reply's head */
 };
 
 static const char HTTP_TLS_PRIORITIES[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE";
@@ -52,8 +52,8 @@ static void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *conn
 	return req;
 }
 
-/* Decodes each "%" followed by two digits. Versions of the library differ in their treatment of other "%". Nearly all
- * texts have no "%", and are not scanned byte by byte. */
+/* Decodes each "%" that is followed by two hexadecimal digits. Versions of the library differ in how they treat any
+ * other "%". Nearly all texts have no "%", and are not scanned byte by byte. */
 static size_t http_unescape(void *cls, struct MHD_Connection *conn, char *text)
 {
 	char *to = strchrnul(text, '%');
@@ -99,7 +99,7 @@ static enum MHD_Result http_on_header(void *cls, enum MHD_ValueKind kind, const 
 	return MHD_YES;
 }
 
-/* Enters the route. */
+/* Calls head() of the route. */
 static void http_enter(struct http_request *req)
 {
 	req->has_route_state = true;
@@ -118,7 +118,7 @@ static void http_turn_away(struct http_request *req, const struct http_gate_answ
 				 answer->diag.rule ? &answer->diag : NULL);
 }
 
-/* The first call: the head, without the body. */
+/* Handles the library's first call for a request: the head is complete, the body has not begun. */
 static enum MHD_Result http_on_head(struct http_request *req, const char *method, const char *version)
 {
 	const union MHD_ConnectionInfo *info =
@@ -126,7 +126,7 @@ static enum MHD_Result http_on_head(struct http_request *req, const char *method
 	struct http_head head = {0};
 	struct http_gate_answer answer;
 	if (http_conn_phase(req->peer) == HTTP_CONN_CUT)
-		return MHD_NO; /* from here on the sweeper does not read the record's request_id */
+		return MHD_NO; /* from here on the sweeper does not read the connection's request_id */
 	size_t head_bytes = info ? info->header_size : 0;
 	if (req->server->library_is_lax)
 		http_lines_begin(&head.lines, method, req->target, req->target_len, version);
@@ -136,7 +136,7 @@ static enum MHD_Result http_on_head(struct http_request *req, const char *method
 		http_enter(req);
 	else
 		http_turn_away(req, &answer);
-	/* A reply now closes the connection. That is wanted if the connection is out of sync, or if an unused body
+	/* A reply now closes the connection. That is wanted if the connection is out of sync, or if an unwanted body
 	 * would have to be read otherwise. */
 	if (req->code != 0 && (req->close_after || req->expects_100 || req->body_len > HTTP_DRAIN_BYTES_MAX))
 		return http_flush(req);
@@ -170,9 +170,9 @@ static void http_take_body(struct http_request *req, const char *bytes, size_t l
 		http_say_midway(req);
 }
 
-/* Leaves a byte over while the body is held. The library may have read the next chunk of a body without a length
- * already, and would pass it on although the connection is suspended; a byte that is left over stops it. When the
- * library passes that byte on again, http_on_body() skips it. */
+/* Leaves one byte of the body with the library while the body is held. Otherwise the library, although the connection
+ * is suspended, could pass on the next chunk, which it may have read already. When the library passes that byte on
+ * again, http_on_body() skips it. */
 static size_t http_left_over(struct http_request *req)
 {
 	req->is_ahead = req->body_len == UINT64_MAX && atomic_load(&req->held);
@@ -184,7 +184,7 @@ static enum MHD_Result http_on_body(struct http_request *req, const char *bytes,
 	size_t len = *n - req->is_ahead;
 	bytes += req->is_ahead;
 	req->is_ahead = false;
-	*n = 0; /* all is taken: bytes left over without a suspension can hang the connection */
+	*n = 0; /* all bytes are taken: leaving some without a suspension can hang the connection */
 	if (len == 0)
 		return MHD_YES;
 	req->received += len;
@@ -200,7 +200,7 @@ static enum MHD_Result http_on_body(struct http_request *req, const char *bytes,
 	return req->received > req->body_limit ? MHD_NO : MHD_YES;
 }
 
-/* Called after done() or resumed(): the route has replied, or it waits. */
+/* Sends the reply unless the request waits. Called after done() or resumed(). */
 static enum MHD_Result http_flush_unless_waiting(struct http_request *req)
 {
 	if (req->stage == HTTP_STAGE_WAITING)
@@ -226,11 +226,11 @@ static enum MHD_Result http_on_request(void *cls, struct MHD_Connection *conn, c
 	struct http_request *req = *ctx;
 	(void)cls;
 	(void)conn;
-	(void)url; /* already decoded, so useless: %2F is a slash in it */
+	(void)url; /* useless: url is already decoded, so that a %2F looks like a slash */
 	if (!req)
-		return MHD_NO; /* no memory for a request means none for a reply */
+		return MHD_NO; /* without memory for a request there is none for a reply */
 	if (atomic_load(&req->held))
-		return MHD_YES; /* takes no bytes */
+		return MHD_YES; /* this call takes no bytes */
 	switch (req->stage) {
 	case HTTP_STAGE_HEAD:
 		return http_on_head(req, method, version);
@@ -247,7 +247,7 @@ static enum MHD_Result http_on_request(void *cls, struct MHD_Connection *conn, c
 	return MHD_NO;
 }
 
-/* Ends a request, however it ended. Only here requests are freed. */
+/* Ends a request, in whatever state it is. Requests are freed here only. */
 static void http_end(struct http_request *req)
 {
 	struct http_thread *thread = req->thread;
@@ -273,7 +273,7 @@ static void http_on_done(void *cls, struct MHD_Connection *conn, void **ctx, enu
 		http_end(req);
 }
 
-/* The library reports the end of the request before, except for one that it has lost (http_library.c). */
+/* Ends the connection's request if the library lost it (http_library.c). It reports the end of all others before. */
 static void http_on_close(struct http_server *server, struct http_conn *peer)
 {
 	if (peer->request)
@@ -304,7 +304,7 @@ static void http_on_connection(void *cls, struct MHD_Connection *conn, void **so
 
 static void http_on_log(void *cls, const char *fmt, va_list ap) CAIRN_PRINTF(2, 0);
 
-/* Logs the library's messages. Once it runs, these are about clients, not about us. */
+/* Logs the library's messages. While the library runs, these are about clients, not about this server. */
 static void http_on_log(void *cls, const char *fmt, va_list ap)
 {
 	struct http_server *server = cls;
@@ -334,8 +334,8 @@ static void http_judge_version(struct http_server *server)
 {
 	const char *version = http_library_version();
 	server->library_is_lax = strcmp(version, HTTP_LIBRARY_DEBIAN_12) == 0;
-	if (!http_library_is_known(version))
-		LOG(LOG_WARNING, "http_library_version", LOG_T("version", version), LOG_T("known", HTTP_LIBRARY_KNOWN),
+	if (!http_library_is_tested(version))
+		LOG(LOG_WARNING, "http_library_version", LOG_T("version", version), LOG_T("known", HTTP_LIBRARY_TESTED),
 		    LOG_T("message", "this version of libmicrohttpd was not tried; run the tests where it matters"));
 }
 
@@ -347,11 +347,11 @@ bool http_server_hand_over(struct http_thread *thread, int fd, const struct sock
 	}
 	if (MHD_add_connection(thread->daemon, fd, address, len) == MHD_YES)
 		return true;
-	http_thread_give_slot(thread); /* the library has closed it */
+	http_thread_give_slot(thread); /* the library has closed the socket */
 	return false;
 }
 
-/* Starts one daemon of the library per thread, since its own pool would assign connections to threads by itself. */
+/* Starts one daemon of the library per thread. A pool of the library would assign connections to threads by itself. */
 static bool http_start_thread(struct http_thread *thread)
 {
 	struct http_server *server = thread->server;
@@ -449,7 +449,7 @@ bool http_server_stop(struct http_server *server, unsigned timeout_ms)
 	atomic_store(&server->closing, true);
 	unsigned n = atomic_load(&server->n_suspended);
 	if (n > 0) {
-		/* Stopping the library would abort the process. */
+		/* Exit without stopping the library, which would abort the process. */
 		LOG(LOG_ERROR, "http_stop", LOG_T("message", "requests still wait for work that was not finished"),
 		    LOG_N("requests", n));
 		return false;

@@ -12,8 +12,8 @@ struct http_pump {
 	void *ctx;
 	struct http_source source;
 	uint64_t at;    /* offset of the block in the body */
-	size_t n;       /* bytes in it */
-	uint8_t *block; /* of HTTP_PUMP_BYTES; NULL while the source has nothing */
+	size_t n;       /* bytes in the block */
+	uint8_t *block; /* of HTTP_PUMP_BYTES; NULL while the source has no bytes */
 	bool failed;
 };
 
@@ -33,7 +33,7 @@ static void pump_fail(struct http_pump *p)
 	pump_wake(p);
 }
 
-/* Reads a block on a worker. The connection is paused. */
+/* Submits the read of a block to a worker. The connection is paused. */
 static void pump_submit(struct http_pump *p)
 {
 	if (cairn_workers_submit(p->workers, &p->work) != CAIRN_OK)
@@ -50,7 +50,7 @@ static void pump_wait_ended(struct http_wait *wait, bool has_bytes)
 		pump_fail(p);
 }
 
-/* Without its block a waiting client takes little memory. */
+/* Waits for the source. Without its block a waiting client takes little memory. */
 static void pump_wait(struct http_pump *p)
 {
 	free(p->block);
@@ -102,7 +102,8 @@ struct http_pump *http_pump_new(const struct http_pump_ops *ops, void *ctx, cons
 	return p;
 }
 
-/* The connection is paused first, since the worker may finish the block before the submission returns. */
+/* Pauses the connection and reads the next block. The pause comes first, because the worker may finish the block before
+ * the submission returns. */
 static enum http_stream_read pump_fetch(struct http_pump *p, uint64_t pos)
 {
 	p->at = pos;

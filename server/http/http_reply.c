@@ -32,19 +32,19 @@ void http_reply(struct http_request *req, unsigned code, const char *content_typ
 	req->reply_bytes = len;
 	req->response = response;
 	if (!response)
-		return; /* http_flush() cuts the connection */
+		return; /* http_flush() now cuts the connection */
 	http_request_headers(req, content_type, http_add_header, response);
 }
 
 void http_reply_json(struct http_request *req, unsigned code, const char *json)
 {
 	size_t len = strlen(json);
-	/* The library's parameter is not const, since it may free the bytes in other modes. Here it copies them. */
+	/* The library's parameter is not const, because in other modes it frees the bytes. Here it copies them. */
 	http_reply(req, code, "application/json", len,
 		   MHD_create_response_from_buffer(len, (void *)(uintptr_t)json, MHD_RESPMEM_MUST_COPY));
 }
 
-/* Sends bytes past the library. On the request's thread, while nothing else is being sent to the client. */
+/* Sends bytes on the socket, past the library. Call on the request's thread, while nothing else is being sent. */
 static bool http_send(const struct http_request *req, const struct cairn_buf *b)
 {
 	const struct http_server_options *o = &req->server->options;
@@ -54,10 +54,11 @@ static bool http_send(const struct http_request *req, const struct cairn_buf *b)
 			   b->bytes, b->len);
 }
 
-/* The library takes no reply before the end of a body. So a refusal within a long body is written past the library, and
- * the rest is read and dropped. A client that reads while it sends stops at once; one that sends all first finds the
- * answer afterwards. (Closing with unread bytes resets the connection, and the client might lose the answer.) A body
- * over the limit is dropped only up to a point. @return false: the refusal is sent in the usual way after the body */
+/* Notes a refusal within a long body, to be written past the library, because the library takes no reply before the end
+ * of a body. The rest of the body is read and dropped. A client that reads while it sends stops at once; a client that
+ * sends everything first finds the answer afterwards. (Closing with unread bytes resets the connection, and the client
+ * might lose the answer.) A body over the limit is dropped only up to a point. @return false: the refusal is sent in
+ * the usual way after the body */
 static bool http_says_midway(struct http_request *req, unsigned code, const struct cairn_buf *body)
 {
 	bool over = req->received > req->body_limit;
@@ -112,7 +113,7 @@ void http_reply_error(struct http_request *req, unsigned code, const char *rule,
 {
 	enum http_error_shape shape = reply_shape(req);
 	struct cairn_buf body = cairn_buf_init(HTTP_ERROR_BYTES_MAX);
-	if (code >= 500 && code != 501) /* the client causes a 501 */
+	if (code >= 500 && code != 501) /* a 501 is the client's fault, and not logged */
 		http_request_log_failure(req, code, diag && diag->rule ? diag->rule : rule,
 					 diag && diag->text[0] ? diag->text : message);
 	http_error_body(&body, shape, rule, message, diag, req->id);
@@ -162,12 +163,12 @@ void http_reply_status(struct http_request *req, enum cairn_status status, const
 	}
 	bool upload = req->match.route && req->match.route->body;
 	struct errors_reply e = errors_of_failure(status, diag ? diag->rule : NULL, upload);
-	if (e.code == 410) /* an upload heals it */
+	if (e.code == 410) /* an upload repairs the damage, so caches must not keep the error */
 		http_reply_header(req, "Cache-Control", "no-store");
 	http_reply_error(req, e.code, e.rule, e.message, diag);
 }
 
-/* The reader for a reply to HEAD, or a 304: these have a length and no bytes. */
+/* Reads nothing: for replies to HEAD and for 304, which have a length but no bytes. */
 static ssize_t http_read_nothing(void *cls, uint64_t pos, char *out, size_t max)
 {
 	(void)cls;
@@ -194,7 +195,7 @@ void http_reply_empty(struct http_request *req, unsigned code, uint64_t content_
 void http_reply_bytes(struct http_request *req, unsigned code, const char *content_type, const uint8_t *bytes,
 		      size_t len, void (*release)(void *ctx), void *ctx)
 {
-	void *buffer = (void *)(uintptr_t)bytes; /* not written to */
+	void *buffer = (void *)(uintptr_t)bytes; /* the library does not write to it */
 	struct MHD_Response *response =
 		release ? MHD_create_response_from_buffer_with_free_callback_cls(len, buffer, release, ctx)
 			: MHD_create_response_from_buffer(len, buffer, MHD_RESPMEM_PERSISTENT);
@@ -220,7 +221,7 @@ static ssize_t http_reader_read(void *cls, uint64_t pos, char *out, size_t max)
 {
 	const struct http_reader *r = cls;
 	ssize_t n = r->read(r->ctx, pos, (uint8_t *)out, max);
-	return n > 0 ? n : MHD_CONTENT_READER_END_WITH_ERROR; /* 0 would make it ask again, forever */
+	return n > 0 ? n : MHD_CONTENT_READER_END_WITH_ERROR; /* after a 0 the library would ask again, forever */
 }
 
 static void http_reader_free(void *cls)
@@ -250,7 +251,7 @@ void http_reply_reader(struct http_request *req, unsigned code, const char *cont
 	http_reply(req, code, content_type, len, response);
 }
 
-/* A part of a file that can't be sent without copying. */
+/* A part of a file that cannot be sent without copying. */
 struct http_part {
 	int fd;
 	uint64_t offset;
@@ -273,7 +274,7 @@ void http_reply_file(struct http_request *req, unsigned code, const char *conten
 		     uint64_t len)
 {
 	struct http_part *part = req->server->options.tls_retrieve ? malloc(sizeof(*part)) : NULL;
-	if (part) { /* the library would read the file in blocks of 4 KiB, and encrypt each separately */
+	if (part) { /* the library would read the file in blocks of 4 KiB, and encrypt each block separately */
 		*part = (struct http_part){fd, offset};
 		http_reply_reader(req, code, content_type, len, http_part_read, http_part_free, part);
 		return;

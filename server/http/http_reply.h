@@ -4,13 +4,12 @@
 
 #include "server/http/http_request.h"
 
-/** Sends a reply. All replies pass here, refusals included, except for those sent past the library.
- * @param content_type  NULL: none
- * @param response  taken over by the library; NULL: it could not be made, and the connection is cut */
+/** Sends a reply. All replies use it, refusals included, except those sent past the library. @param content_type  NULL:
+ * none @param response  taken over by the library; NULL: it could not be made, and the connection is cut */
 void http_reply(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
 		struct MHD_Response *response);
 
-/** Sends the refusal that stopped a body (HTTP_STAGE_LINGER). Call once the body is no longer held. */
+/** Sends the refusal that ended a body (HTTP_STAGE_LINGER). Call when the body is no longer held. */
 void http_say_midway(struct http_request *req);
 
 #endif

@@ -171,7 +171,7 @@ void http_request_set_id(struct http_request *req, const char *from_client, uint
 		memcpy(req->id, from_client, strlen(from_client) + 1);
 		return;
 	}
-	uint8_t bytes[16] = {0}; /* 16 digits are as fast as the 8 needed */
+	uint8_t bytes[16] = {0}; /* 16 digits are written as fast as the 8 that are needed */
 	char text[2 * sizeof(bytes) + 1];
 	cairn_put_u64be(bytes, (uint64_t)prefix << 32 | number);
 	cairn_hex_text(text, bytes, sizeof(bytes));
@@ -251,7 +251,7 @@ void http_base_url(const struct http_request *req, char *out, size_t out_len)
 		(void)snprintf(out, out_len, "%s", req->server->public_url);
 		return;
 	}
-	/* HTTP/1.0 needs no Host: use the address that the client connected to. */
+	/* HTTP/1.0 needs no Host header: use the address to which the client connected. */
 	if (!host && listen_address_of(req->peer->fd, &local) == CAIRN_OK && local.addr.ss_family != AF_UNIX)
 		listen_text(&local, address);
 	(void)snprintf(out, out_len, "%s://%s", req->server->options.tls_retrieve ? "https" : "http",
@@ -293,7 +293,7 @@ const char *http_request_id(const struct http_request *req)
 void http_reply_header(struct http_request *req, const char *name, const char *value)
 {
 	if (!request_add(req, name, value))
-		req->close_after = true; /* shows the client that the server is out of memory */
+		req->close_after = true; /* tells the client that the server is out of memory */
 }
 
 bool http_client_gone(const struct http_request *req)

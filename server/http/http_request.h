@@ -16,24 +16,24 @@
 #include <stdatomic.h>
 
 enum {
-	HTTP_TARGET_LOG_BYTES = 300,    /* of the target in the access log */
-	HTTP_DRAIN_BYTES_MAX = 1 << 20, /* a refused body up to this is read and dropped to keep the connection */
+	HTTP_TARGET_LOG_BYTES = 300,    /* length of the target in the access log */
+	HTTP_DRAIN_BYTES_MAX = 1 << 20, /* largest refused body that is read to keep the connection */
 	HTTP_ADDED_ROOM_BYTES = 384,
 };
 
 enum http_stage {
 	HTTP_STAGE_HEAD,    /* headers are coming */
-	HTTP_STAGE_BODY,    /* head was accepted, or refused while its body is read and dropped */
+	HTTP_STAGE_BODY,    /* the head was accepted, or was refused while its body is read and dropped */
 	HTTP_STAGE_WAITING, /* suspended by http_suspend() */
 	HTTP_STAGE_LINGER,  /* answered past the library; the rest of the body is dropped */
 	HTTP_STAGE_REPLIED, /* the library has the reply */
 };
 
-/** A header that the route added to the coming reply: name and value, each ended by a zero. Stored in the request's own
+/** A header that the route added to the coming reply. Name and value each end with a zero. Stored in the request's own
  * room while there is space. */
 struct http_added {
 	struct http_added *next;
-	const char *value; /* into text */
+	const char *value; /* points into text */
 	char text[];
 };
 
@@ -46,14 +46,13 @@ struct http_server;
 /** A thread that serves connections, and its counts (http_accept.h). */
 struct http_thread {
 	struct http_server *server;
-	struct MHD_Daemon *daemon; /* the library's, with this one thread */
-	struct http_kept *miss;    /* reply for unknown chunks; one per thread, to share no reference count */
-	atomic_int n_slots;        /* connections handed to it and not closed */
-	atomic_int n_open;         /* connections begun and not closed */
-	atomic_uint n_handed;      /* ever */
-	unsigned n_handed_before;  /* at the last tick */
-	atomic_uint
-		n_requests; /* requests under way; each thread has its own count, since threads would contend for one */
+	struct MHD_Daemon *daemon; /* the library's daemon with this one thread */
+	struct http_kept *miss; /* reply for unknown chunks; one per thread, so that threads share no reference count */
+	atomic_int n_slots;     /* connections that were handed to it and are not closed */
+	atomic_int n_open;      /* connections that have begun and are not closed */
+	atomic_uint n_handed;   /* all connections that were ever handed to it */
+	unsigned n_handed_before; /* n_handed at the last tick */
+	atomic_uint n_requests;   /* requests under way; each thread counts its own, so that threads do not contend */
 	uint32_t id_next, id_end; /* request numbers reserved for this thread */
 	char apart[64];
 };
@@ -64,16 +63,16 @@ typedef bool http_hand_over(struct http_thread *thread, int fd, const struct soc
 /** The thread that accepts connections (http_accept.h). */
 struct http_accept {
 	http_hand_over *hand_over;
-	int listen_fd, wake; /* wake: an eventfd */
-	atomic_bool full;    /* it waits for a slot */
+	int listen_fd, wake; /* wake is an eventfd */
+	atomic_bool full;    /* the thread waits for a slot */
 	atomic_bool stopping;
 	bool running;
 	pthread_t thread;
 };
 
 struct http_server {
-	struct http_server_options options; /* immutable, as is all down to conns */
-	char *public_url;                   /* NULL: from the Host header */
+	struct http_server_options options; /* immutable, as are all members up to conns */
+	char *public_url;                   /* NULL: taken from the Host header */
 	struct http_thread *threads;
 	unsigned n_threads, processors;
 	struct http_accept accept;
@@ -81,84 +80,84 @@ struct http_server {
 	struct http_waits waits;
 	struct rate *address_rate, *token_rate; /* NULL: no limit */
 	uint32_t id_prefix;
-	bool library_is_lax; /* about the ends of lines (http_library.c) */
+	bool library_is_lax; /* this version accepts wrong ends of lines (http_library.c) */
 	atomic_uint id_next;
 	atomic_uint n_suspended;
 	atomic_bool started;
-	atomic_bool draining; /* replies close their connection; new connections are refused */
+	atomic_bool draining; /* replies close their connection, and new connections are refused */
 	atomic_bool drained;  /* no further request may wait */
-	atomic_bool closing;  /* streams must not wait either */
+	atomic_bool closing;  /* streams must not wait, either */
 	pthread_t ticker;
 	pthread_mutex_t lock; /* guards stopping */
-	pthread_cond_t wake;  /* stopping has changed, or a request has ended while draining */
+	pthread_cond_t wake;  /* signalled when stopping changes, and while draining when a request ends */
 	bool stopping;
 };
 
-/** Made when the request line is complete, freed when the library says the request has ended. */
+/** Made when the request line is complete. Freed when the library reports the end of the request. */
 struct http_request {
 	struct http_server *server;
-	struct http_thread *thread; /* the thread that serves it */
+	struct http_thread *thread; /* the thread that serves the request */
 	struct MHD_Connection *conn;
-	const char *target; /* the library's; whole only in http_request_new(), which notes its length */
+	const char *target; /* the library's; complete only in http_request_new(), which notes its length */
 	size_t target_len;
 	struct http_conn *peer; /* record of the connection; outlives the request */
-	/* The client's address for limits: that of the peer, or what a trusted proxy says. */
+	/* The client's address for limits: the peer's, or the one that a trusted proxy names. */
 	unsigned char client[HTTP_CONN_KEY_BYTES];
-	char client_address[HTTP_ADDRESS_BYTES]; /* what a trusted proxy says, for people; empty: that of the peer */
-	bool has_client;                         /* false: no network address, so not counted */
+	char client_address[HTTP_ADDRESS_BYTES]; /* named by a trusted proxy, for people; "": use the peer's */
+	bool has_client;                         /* false: no network address, so the request is not counted */
 	enum http_stage stage;
 	enum http_target_kind target_kind;
-	bool has_route_state; /* head() was called, so free() must be */
-	bool close_after;     /* the connection can't be trusted or is not wanted: no keep-alive */
+	bool has_route_state; /* head() was called, so free() must be called */
+	bool close_after;     /* no keep-alive: the connection may be out of sync, or is not wanted */
 	bool complete;        /* the whole body has arrived */
-	bool expects_100;     /* the client waits for a word before it sends the body */
+	bool expects_100;     /* the client waits for 100 Continue before it sends the body */
 	bool is_stream;
-	bool queued;                      /* a worker took it */
-	bool has_client_id;               /* id is what the client sent */
-	bool response_is_kept;            /* the response is a kept one, which others own */
-	atomic_bool held;                 /* by http_hold_body(), and not resumed yet */
-	bool is_ahead;                    /* the route has the first byte that the library is going to pass on */
-	unsigned code;                    /* of the reply; 0: none yet */
-	struct MHD_Response *response;    /* made, and not yet given to the library */
-	void (*reply_release)(void *ctx); /* when the request has ended; NULL: nobody waits for that */
+	bool queued;                      /* a worker took the request */
+	bool has_client_id;               /* id was sent by the client */
+	bool response_is_kept;            /* the response is a kept one, owned elsewhere */
+	atomic_bool held;                 /* http_hold_body() was called, and the body not resumed since */
+	bool is_ahead;                    /* the route has already read the first byte that the library passes next */
+	unsigned code;                    /* status of the reply; 0: none so far */
+	struct MHD_Response *response;    /* made, but not yet passed to the library */
+	void (*reply_release)(void *ctx); /* called when the request has ended; may be NULL */
 	void *reply_ctx;
-	const char *busy_rule, *busy_text; /* of http_explain_busy(); NULL: none */
-	struct cairn_buf raw;              /* the reply, where it goes past the library */
+	const char *busy_rule, *busy_text; /* set by http_explain_busy(); NULL: not set */
+	struct cairn_buf raw;              /* a reply that is sent past the library */
 	struct http_added *added;
-	size_t added_bytes; /* of added_room */
+	size_t added_bytes; /* used bytes of added_room */
 	void (*resumed)(struct http_request *req);
 	void *state;
 	/* Headers, owned by the library; NULL: absent. */
 	const char *origin, *host, *authorization, *if_match, *if_none_match, *cookies;
 	int64_t started_us, body_started_ms;
-	/* Since when its body is held, or its reply has no bytes yet; and the deadline of the reply before. */
+	/* held_ms: when its body was held or its reply had no bytes; held_deadline_ms: the reply's deadline before. */
 	int64_t held_ms, held_deadline_ms;
-	struct http_place place; /* of http_may_wait() */
-	uint64_t queued_us;      /* time that it waited for workers */
-	uint64_t body_len;       /* announced; UINT64_MAX: chunked */
-	uint64_t body_limit;     /* most that is read of it */
+	struct http_place place; /* reserved by http_may_wait() */
+	uint64_t queued_us;      /* time that the request waited for workers */
+	uint64_t body_len;       /* as announced; UINT64_MAX: chunked */
+	uint64_t body_limit;     /* the route refuses a longer body */
 	uint64_t received, reply_bytes;
 	uint64_t linger_max; /* in HTTP_STAGE_LINGER: the connection is cut once received exceeds this */
 	char id[HTTP_ID_BYTES_MAX + 1];
 	struct router_match match;
-	/* Members from here on are not cleared at the start; texts only get their end. */
+	/* Members from here on are not cleared at the start; their texts only get a final zero. */
 	alignas(struct http_added) char added_room[HTTP_ADDED_ROOM_BYTES];
 	char session_id[HTTP_ID_BYTES_MAX + 1];
-	char method[16]; /* cut: none of ours is longer */
+	char method[16]; /* cut; none of our methods is longer */
 	char user_agent[128];
 	struct auth_identity identity;
 	char target_log[HTTP_TARGET_LOG_BYTES];
-	/* Raw, without the query; the values of match point into it. Room for one byte too many shows a cut. */
+	/* The path as sent, without the query; the values of match point into it. An extra byte shows a cut. */
 	char path[ROUTER_TAILED_BYTES_MAX + 2];
 };
 
-/** Makes a request for a target, reusing the memory of the connection's previous request; NULL without memory. */
+/** Makes a request for a target, with the memory of the connection's previous request. @return NULL without memory */
 struct http_request *http_request_new(struct http_conn *peer, const char *target);
 
 /** Frees the added headers and the request, whose memory goes back to its connection. The library frees the rest. */
 void http_request_free(struct http_request *req);
 
-/** Returns how many bytes of the body are still to come; UINT64_MAX: not known. */
+/** Returns how many bytes of the body are still to come; UINT64_MAX: unknown. */
 uint64_t http_request_body_left(const struct http_request *req);
 
 /** Releases the route's state. */
@@ -168,17 +167,17 @@ void http_request_release(struct http_request *req);
 void http_request_headers(const struct http_request *req, const char *content_type,
 			  void (*add)(void *ctx, const char *name, const char *value), void *ctx);
 
-/** Appends a whole response to be sent past the library, with a JSON body. */
+/** Appends a whole response with a JSON body, which is sent past the library. */
 void http_request_raw(const struct http_request *req, unsigned code, const struct cairn_buf *body,
 		      struct cairn_buf *out);
 
-/** Was a header of this name added to the reply to come? */
+/** Did the route add a header of this name to the coming reply? */
 bool http_request_has_added(const struct http_request *req, const char *name);
 
-/** Returns the family of the options that has the path. NULL: none. */
+/** Returns the family in the options that has the path. @return NULL: none */
 const struct http_family *http_request_family(const struct http_request *req);
 
-/** Sets id: the client's if valid, else prefix and number as 16 hexadecimal digits. */
+/** Sets id: the client's id if it is valid, else prefix and number as 16 hexadecimal digits. */
 void http_request_set_id(struct http_request *req, const char *from_client, uint32_t prefix, uint32_t number);
 
 #endif

@@ -12,14 +12,14 @@
 #include <time.h>
 
 enum {
-	HTTP_BODY_RATE_MIN = 1024, /* bytes a second that a body must keep up on average, after idle_timeout_s */
+	HTTP_BODY_RATE_MIN = 1024, /* bytes a second that a body must average, once idle_timeout_s has passed */
 	HTTP_BODY_RATE_LONG =
-		64 * 1024,          /* the same, after request_timeout_s: long bodies are not cut while they move */
-	HTTP_REPLY_RATE_MIN = 8192, /* bytes a second that a client must read, after request_timeout_s */
+		64 * 1024,          /* the same, once request_timeout_s has passed: long bodies go on while they move */
+	HTTP_REPLY_RATE_MIN = 8192, /* bytes a second that a client must read, once request_timeout_s has passed */
 	HTTP_HEAD_BYTES_MIN = 1024,
 	HTTP_HEAD_BYTES_MAX = 1 << 20,
 	HTTP_TICK_MS = 1000,
-	HTTP_NUMBERS = 4096, /* numbers that a thread reserves at once */
+	HTTP_NUMBERS = 4096, /* request numbers that a thread reserves at a time */
 };
 
 static int64_t http_clock_us(clockid_t clock)
@@ -52,7 +52,8 @@ int64_t http_first_head_deadline_ms(const struct http_server *server, int64_t no
 	return now_ms + (int64_t)server->options.head_timeout_s * 1000;
 }
 
-/* The request line may have arrived slowly, too: the deadline of a new connection stays. */
+/* Returns the deadline of a head after its request line. The request line may have arrived slowly, too, so a new
+ * connection keeps its first deadline. */
 int64_t http_head_deadline_ms(const struct http_request *req, int64_t now_ms)
 {
 	int64_t deadline_ms = now_ms + (int64_t)req->server->options.head_timeout_s * 1000;
@@ -60,7 +61,7 @@ int64_t http_head_deadline_ms(const struct http_request *req, int64_t now_ms)
 	return earlier_ms < deadline_ms ? earlier_ms : deadline_ms;
 }
 
-/* Limits a head that arrives slowly after idling; the library's own timeout ends mere silence. */
+/* Returns the deadline of a head after idling. It limits slow heads; the library's timeout ends silent connections. */
 int64_t http_idle_deadline_ms(const struct http_server *server, int64_t now_ms)
 {
 	return now_ms + ((int64_t)server->options.idle_timeout_s + server->options.head_timeout_s) * 1000;
@@ -152,7 +153,7 @@ static void *http_tick(void *arg)
 	while (!server->stopping) {
 		const struct timespec until = cairn_cond_in_ms(HTTP_TICK_MS);
 		while (!server->stopping && cairn_cond_wait_until(&server->wake, &server->lock, &until))
-			continue; /* woken for another reason */
+			continue; /* woken before a second has passed */
 		if (server->stopping)
 			break;
 		pthread_mutex_unlock(&server->lock);
@@ -181,7 +182,7 @@ void http_server_free(struct http_server *server)
 	free(server);
 }
 
-/* @param per_s  0: no limit */
+/* Makes a rate limiter. @param per_s  0: no limit */
 static bool http_server_rate(struct rate **out, const struct http_server_options *options, uint64_t per_s)
 {
 	return per_s == 0 || rate_new(out, per_s, options->rate_burst_s) == CAIRN_OK;

@@ -7,12 +7,12 @@
 #include <string.h>
 
 struct http_stream {
-	pthread_mutex_t lock; /* guards all below but ops and ctx */
+	pthread_mutex_t lock; /* guards the members below except ops and ctx */
 	const struct http_stream_ops *ops;
 	void *ctx;
 	struct cairn_buf waiting;
-	size_t sent;       /* bytes of waiting that the connection has taken */
-	size_t last_frame; /* where the newest frame starts in waiting */
+	size_t sent;       /* how many bytes of waiting the connection has taken */
+	size_t last_frame; /* offset of the newest frame in waiting */
 	unsigned n_refs;
 	bool paused, finished, failed, gone;
 };
@@ -30,7 +30,7 @@ struct http_stream *http_stream_new(const struct http_stream_ops *ops, void *ctx
 	return s;
 }
 
-/* Drops a reference. The caller holds the lock, which is released. */
+/* Drops a reference, and releases the lock, which the caller holds. */
 static void stream_unref(struct http_stream *s)
 {
 	bool last = --s->n_refs == 0;
@@ -63,7 +63,7 @@ bool http_stream_frame(struct http_stream *s, const char *frame, size_t len)
 	pthread_mutex_lock(&s->lock);
 	bool gone = s->gone;
 	if (!gone && len > 0) {
-		/* An unsent frame is stale now. So at most three wait: a partly sent one, this one, and the last. */
+		/* An unsent frame is stale now, so at most three wait: one partly sent, the new one, and the last. */
 		if (s->sent <= s->last_frame)
 			s->waiting.len = s->last_frame;
 		stream_append(s, frame, len);
@@ -100,7 +100,7 @@ enum http_stream_read http_stream_read(struct http_stream *s, uint8_t *out, size
 	} else if (s->finished) {
 		result = HTTP_STREAM_END;
 	} else if (s->ops->pause(s->ctx)) {
-		/* Decided and done under the lock that the feeder takes: no frame can slip in between. */
+		/* Decided and set under the lock that the feeder takes, so no frame can slip in between. */
 		s->paused = true;
 		result = HTTP_STREAM_PAUSED;
 	} else {

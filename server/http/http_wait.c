@@ -9,11 +9,12 @@
 
 enum {
 	HTTP_STREAM_BLOCK_BYTES = 4096,
-	HTTP_PUMP_SENT_BYTES = 64 * 1024, /* of a block, sent at once */
+	HTTP_PUMP_SENT_BYTES = 64 * 1024, /* length of a block that is sent at once */
 };
 
-/* Counts before it reads closing; http_server_stop() does both in reverse order. So one of the two sees the other, and
- * no connection is suspended when the library stops (which would abort the process). */
+/* Pauses a connection, unless the server stops. Counts the request before it reads closing; http_server_stop() does
+ * both in reverse order. So at least one of the two sees the other, and no connection is suspended when the library
+ * stops (which would abort the process). */
 static bool http_pause(struct http_request *req, const atomic_bool *refuse)
 {
 	atomic_fetch_add(&req->server->n_suspended, 1);
@@ -46,7 +47,7 @@ static void http_stream_wake(void *ctx)
 
 static const struct http_stream_ops HTTP_STREAM_OPS = {http_stream_pause, http_stream_wake};
 
-/* The client has no deadline for reading while there is nothing to read. */
+/* Removes the deadline of a client that has nothing to read. */
 static void http_pump_wait_begins(void *ctx)
 {
 	struct http_request *req = ctx;
@@ -69,13 +70,13 @@ static bool http_pump_is_left(void *ctx)
 static const struct http_pump_ops HTTP_PUMP_OPS = {
 	{http_stream_pause, http_stream_wake}, http_pump_wait_begins, http_pump_wait_ends, http_pump_is_left};
 
-/* @return the library's code for the result */
+/* Converts a result to the library's return value. */
 static ssize_t http_stream_answer(enum http_stream_read read, size_t n)
 {
 	switch (read) {
 	case HTTP_STREAM_BYTES:
 	case HTTP_STREAM_PAUSED:
-		return (ssize_t)n; /* 0 while paused: the library then waits for the resume only */
+		return (ssize_t)n; /* 0 while paused: the library then waits for the resume alone */
 	case HTTP_STREAM_END:
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	case HTTP_STREAM_FAILED:
@@ -149,8 +150,6 @@ bool http_may_wait(struct http_request *req)
 	return req->place.taken || http_waits_take(&req->server->waits, &req->place, http_turn(req));
 }
 
-/* --- waiting ------------------------------------------------------------------------------------------------------ */
-
 bool http_suspend(struct http_request *req, void (*resumed)(struct http_request *req))
 {
 	assert(req->complete && req->code == 0);
@@ -177,7 +176,7 @@ bool http_hold_body(struct http_request *req)
 	return false;
 }
 
-/* Continues the body. The client gets as much more time as the body was held. */
+/* Resumes the body. The client's deadline moves by as long as the body was held. */
 static void http_let_go(struct http_request *req)
 {
 	req->body_started_ms += http_now_ms() - req->held_ms;

@@ -12,8 +12,6 @@ void http_waits_fini(struct http_waits *waits)
 	pthread_mutex_destroy(&waits->lock);
 }
 
-/* --- places ------------------------------------------------------------------------------------------------------- */
-
 static unsigned waits_places_of(const struct http_waits *waits, uint64_t turn)
 {
 	unsigned n = 0;
@@ -50,8 +48,6 @@ void http_waits_give(struct http_waits *waits, struct http_place *place)
 	place->taken = false;
 }
 
-/* --- waiting ------------------------------------------------------------------------------------------------------ */
-
 static void waits_list(struct http_waits *waits, struct http_wait *wait)
 {
 	wait->next = waits->first;
@@ -80,7 +76,7 @@ static void waits_wake(struct http_waiter *waiter)
 	wait->ended(wait, true);
 }
 
-/* The source gets the waiter under the lock, so that whoever finds the wait in the list can take the waiter back. */
+/* Begins a wait. The source gets the waiter under lock, so a thread that finds the wait can take the waiter back. */
 enum http_wait_begin http_waits_begin(struct http_waits *waits, struct http_wait *wait, uint64_t pos)
 {
 	enum http_wait_begin begin = HTTP_WAIT_BEGUN;
@@ -91,14 +87,14 @@ enum http_wait_begin http_waits_begin(struct http_waits *waits, struct http_wait
 	if (!wait->source->wait(wait->source->ctx, pos, &wait->waiter))
 		begin = HTTP_WAIT_NO_NEED;
 	else if (waits->stopped && wait->source->leave(wait->source->ctx, &wait->waiter))
-		begin = HTTP_WAIT_STOPPED; /* else the source is about to wake it, and must find it */
+		begin = HTTP_WAIT_STOPPED; /* else the source is about to wake the listed waiter */
 	if (begin != HTTP_WAIT_BEGUN)
 		waits_unlist(wait);
 	pthread_mutex_unlock(&waits->lock);
 	return begin;
 }
 
-/* Takes waits out of the list, but not those whose source is about to wake them. */
+/* Removes waits from the list, except those whose source is about to wake them. */
 static struct http_wait *waits_take_over(struct http_waits *waits, bool all)
 {
 	struct http_wait *taken = NULL;

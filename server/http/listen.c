@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { LISTEN_FIRST_FD = 3 }; /* sd_listen_fds(3) */
+enum { LISTEN_FIRST_FD = 3 }; /* the first descriptor that systemd passes, sd_listen_fds(3) */
 
 static const char LISTEN_UNIX[] = "unix:";
 enum { LISTEN_UNIX_LEN = sizeof(LISTEN_UNIX) - 1 };
@@ -86,7 +86,7 @@ static bool listen_prepare(int fd, int family)
 		return true;
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) != 0)
 		return false;
-	/* [::] serves IPv4, too, whatever the system's default */
+	/* makes [::] serve IPv4, too, whatever the system's default is */
 	return family != AF_INET6 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero)) == 0;
 }
 
@@ -96,7 +96,7 @@ const char *listen_path(const struct listen_address *address)
 	return address->addr.ss_family == AF_UNIX && path[0] == '/' ? path : NULL;
 }
 
-/* Removes a stale socket, which an ended process has left behind. */
+/* Removes a stale socket file, left by a process that has ended. */
 static void listen_remove_dead(const struct listen_address *address)
 {
 	const char *path = listen_path(address);

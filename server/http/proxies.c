@@ -5,9 +5,9 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-enum { PROXIES_WORD_BYTES = 64, PROXIES_V4_BITS = 96 /* before an IPv4 address in ::ffff:0:0/96 */ };
+enum { PROXIES_WORD_BYTES = 64, PROXIES_V4_BITS = 96 /* bits before an IPv4 address in ::ffff:0:0/96 */ };
 
-/* @return bits of its family's addresses; 0: not an address */
+/* Parses an address. @return number of bits of an address of its family; 0: not an address */
 static unsigned proxies_address(uint8_t out[static 16], const char *text)
 {
 	static const uint8_t MAPPED[12] = {[10] = 0xff, [11] = 0xff};
@@ -49,10 +49,11 @@ enum cairn_status proxies_init(struct proxies *out, const char *list, struct cai
 		memcpy(word, p, kept);
 		word[kept] = '\0';
 		if (len > 0 && (kept < len || !proxies_add(out, word)))
-			return cairn_fail(diag, CAIRN_E_USAGE, "hub_trusted_proxies", CAIRN_NO_OFFSET,
-					  "\"%s\" is no address, no network (10.0.0.0/8) and not unix, or there are "
-					  "more than %d",
-					  word, (int)PROXIES_MAX);
+			return cairn_fail(
+				diag, CAIRN_E_USAGE, "hub_trusted_proxies", CAIRN_NO_OFFSET,
+				"\"%s\" is not an address, a network (10.0.0.0/8) or unix, or there are more than %d "
+				"of them",
+				word, (int)PROXIES_MAX);
 		p += len;
 	}
 	return CAIRN_OK;
@@ -80,7 +81,7 @@ bool proxies_trust(const struct proxies *proxies, const char *address)
 	return proxies_address(peer, address) != 0 && proxies_have(proxies, peer);
 }
 
-/* @param text  from there to end, with blanks around the address */
+/* Reads an address between two places of a text, with blanks around it. @param text  up to end */
 static bool proxies_read_address(uint8_t out[static 16], const char *text, const char *end)
 {
 	char word[PROXIES_WORD_BYTES];

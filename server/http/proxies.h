@@ -8,9 +8,9 @@
 
 enum { PROXIES_MAX = 64 };
 
-/** Addresses and networks. Zeroed is none. Plain value; immutable once made, any thread. */
+/** Trusted addresses and networks. Zeroed: none. Plain value; immutable once made, any thread. */
 struct proxies {
-	bool local; /* peers on a socket of the file system are trusted */
+	bool local; /* peers on a Unix socket are trusted */
 	unsigned n;
 	struct {
 		uint8_t address[16]; /* IPv4 as ::ffff:a.b.c.d */
@@ -19,23 +19,19 @@ struct proxies {
 };
 
 /** Reads a list of addresses ("10.1.2.3", "::1"), networks ("10.0.0.0/8") and the word "unix", separated by blanks or
- * commas.
- * @param list  NULL or empty: none
- * @return CAIRN_OK; CAIRN_E_USAGE with the word that is neither in diag
- */
+ * commas. @param list  NULL or empty: none @return CAIRN_OK; CAIRN_E_USAGE: diag has the word that is none of these */
 CAIRN_MUST_USE enum cairn_status proxies_init(struct proxies *out, const char *list, struct cairn_diag *diag);
 
-/** Is a peer trusted? @param address  of the peer, as text; "-": a socket of the file system */
+/** Is this peer trusted? @param address  of the peer, as text; "-": a Unix socket */
 bool proxies_trust(const struct proxies *proxies, const char *address);
 
 /**
  * Finds the client behind trusted proxies: the last address of X-Forwarded-For that is not a trusted proxy itself. Each
- * proxy appends the address of its peer, so whatever a client sent stands before that.
- * @param peer       address of the peer, as of proxies_trust()
- * @param forwarded  value of the last X-Forwarded-For; NULL: absent
+ * proxy appends the address of its peer, so everything that a client sent stands before that.
+ * @param peer         address of the peer, as in proxies_trust()
+ * @param forwarded    value of the last X-Forwarded-For; NULL: absent
  * @param[out] client  IPv4 as ::ffff:a.b.c.d
- * @return false: the peer is not trusted, or names no address
- */
+ * @return false: the peer is not trusted, or names no address */
 bool proxies_find_client(const struct proxies *proxies, const char *peer, const char *forwarded,
 			 uint8_t client[static 16]);
 

@@ -8,20 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each budget is one number, the time at which it is full again. A request moves that time on by one request's worth.
- * It is refused if the time would be further ahead than a burst (GCRA, ITU-T I.371). */
+/* Each budget is one number: the time at which the budget is full again. A request moves that time forward by the cost
+ * of one request. The request is refused if the time would be more than a burst in the future (GCRA, ITU-T I.371). */
 enum { RATE_WAYS = 8, RATE_SETS = RATE_CLIENTS / RATE_WAYS, RATE_LOCKS = 64 };
 
 struct rate_client {
-	uint64_t key;    /* 0: free */
+	uint64_t key;    /* hash of the client; 0: the slot is free */
 	int64_t full_us; /* when its budget is full again; in the past: it is full */
 };
 
 struct rate {
 	int64_t request_us, burst_us;
-	struct cairn_hash key; /* secret, so that nobody can target a set, or another client's budget */
+	struct cairn_hash key; /* secret, so that nobody can aim at a set of the table, or at another client's budget */
 	_Atomic uint64_t refused;
-	pthread_mutex_t locks[RATE_LOCKS]; /* each guards every RATE_LOCKS-th set */
+	pthread_mutex_t locks[RATE_LOCKS]; /* each lock guards every RATE_LOCKS-th set */
 	struct rate_client clients[RATE_SETS][RATE_WAYS];
 };
 
@@ -66,7 +66,7 @@ static uint64_t rate_key(const struct rate *r, const void *who, size_t len)
 	return word ? word : 1;
 }
 
-/* Returns the client's slot, or the one to evict for it. */
+/* Returns the client's slot. If the client has none, returns the slot to evict. */
 static struct rate_client *rate_find(struct rate_client *set, uint64_t key)
 {
 	struct rate_client *fullest = set;

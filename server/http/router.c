@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The methods of RFC 9110 and 5789: a resource that lacks one answers 405, not 501. */
+/* The methods of RFC 9110 and 5789. A resource that lacks one of them answers 405, not 501. */
 static const char *const METHODS[] = {"GET",     "HEAD",    "POST",  "PUT",   "DELETE",
 				      "CONNECT", "OPTIONS", "TRACE", "PATCH", NULL};
 
-/* A path, from the first byte of the target on. */
+/* A path of a request, from the first byte of the target on. */
 struct router_path {
-	const char *at, *end; /* end equal to at: the path matches nothing */
+	const char *at, *end; /* if end equals at, the path matches nothing */
 	bool plain;           /* as in router_find() */
 };
 
@@ -24,22 +24,22 @@ static struct router_path router_path_of(const char *target, bool plain)
 
 /* Test 16 bytes at once: nonzero where a byte is not in the named set. */
 
-/* Letters, digits, and "-._~". */
+/* Nonzero: not in the letters, the digits, and "-._~". */
 static cairn_vec16 router_wrong(cairn_vec16 c)
 {
 	cairn_vec16 is_mark = cairn_vec16_is_within(c, '-', '.') | (cairn_vec16)(c == '_') | (cairn_vec16)(c == '~');
 	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '0', '9') | is_mark);
 }
 
-/* Letters, digits, "-._~" and "%". */
+/* Nonzero: not in the letters, the digits, "-._~" and "%". */
 static cairn_vec16 router_wrong_but_escapes(cairn_vec16 c)
 {
 	return router_wrong(c) & ~(cairn_vec16)(c == '%');
 }
 
-/* Everything that clients leave unescaped in a path: sub-delims, ":" and "@" (RFC 3986, 3.3), further "[]\\^{|}", which
- * Node's fetch sends as they are, and UTF-8. Quotes, angle brackets, "#" and "`" are left out. The allowed bytes are
- * contiguous from '$' to ';' and from '@' to '_'. */
+/* Nonzero: not in the characters that clients leave unescaped in a path. These are sub-delims, ":" and "@" (RFC 3986,
+ * 3.3), "[]\\^{|}", which Node's fetch sends as they are, and UTF-8. Quotes, angle brackets, "#" and "`" are not
+ * allowed. The allowed bytes are contiguous from '$' to ';' and from '@' to '_'. */
 static cairn_vec16 router_wrong_in_tail(cairn_vec16 c)
 {
 	cairn_vec16 is_mark = (cairn_vec16)(c == '!') | (cairn_vec16)(c == '=') | cairn_vec16_is_within(c, '@', '_') |
@@ -47,14 +47,14 @@ static cairn_vec16 router_wrong_in_tail(cairn_vec16 c)
 	return ~(cairn_vec16_is_letter(c) | cairn_vec16_is_within(c, '$', ';') | is_mark);
 }
 
-/* Clients and proxies resolve "." and "..", so these are no names. */
+/* Is the segment a name? Clients and proxies resolve "." and "..", so these are not. */
 static bool router_is_name(const char *segment, size_t len)
 {
 	return len > 0 && !(len == 1 && segment[0] == '.') && !(len == 2 && memcmp(segment, "..", 2) == 0);
 }
 
-/* Checks only the value of a {name}: the rest of a matching path equals the pattern. Escapes are allowed only for
- * routes that ask for them, since some treat "%2F" as a slash and others do not. */
+/* Checks the value of a {name} only: the rest of a matching path equals the pattern. Escapes are allowed only for
+ * routes that ask for them, because some treat "%2F" as a slash and others do not. */
 static bool router_is_value(const struct router_path *path, const char *segment, size_t len, bool escapes)
 {
 	bool good = path->plain || (escapes ? cairn_vec16_none(segment, len, router_wrong_but_escapes)
@@ -75,7 +75,7 @@ struct router_span {
 
 /* The values that a path matched, {name} by {name}. */
 struct router_found {
-	const struct http_route *route; /* NULL: none */
+	const struct http_route *route; /* NULL: no route was found */
 	unsigned n_args;
 	struct router_span names[ROUTER_ARGS_MAX], values[ROUTER_ARGS_MAX];
 };
@@ -83,7 +83,7 @@ struct router_found {
 /* A {name}, with a mark for the values it accepts. */
 struct router_name {
 	struct router_span text;
-	char mark; /* '%', '*' or none */
+	char mark; /* '%', '*'; 0: no mark */
 };
 
 static struct router_name router_name_of(const char *segment, size_t len)
@@ -109,7 +109,7 @@ static bool router_is_tail(const struct router_path *path, const char *at)
 	}
 }
 
-/* Returns the length of the value that a {name} matches from at on; 0: none. */
+/* Returns the length of the value that a {name} matches from at on; 0: it does not match. */
 static size_t router_take(const struct router_name *name, const struct router_path *path, const char *at)
 {
 	size_t len = router_segment_len(at, path->end);
@@ -123,7 +123,7 @@ static bool router_matches(const char *pattern, const struct router_path *path, 
 	const char *at = path->at, *end = path->end, *tail = end;
 	out->n_args = 0;
 	for (;;) {
-		/* Byte by byte: most patterns differ from a path within the first few. */
+		/* Compares byte by byte: most patterns differ from a path within the first few bytes. */
 		for (; at < end && *pattern == *at && *pattern != '{'; pattern++)
 			at++;
 		if (*pattern != '{')
@@ -141,7 +141,7 @@ static bool router_matches(const char *pattern, const struct router_path *path, 
 	}
 }
 
-/* Searched in this order. Patterns that begin with a {name} come last: they are the least specific. */
+/* The groups of patterns, in search order. Patterns that begin with a {name} come last: they are least specific. */
 enum router_stage { ROUTER_FIXED, ROUTER_OLDER, ROUTER_FREE };
 
 static bool router_is_free(const char *pattern)
@@ -149,14 +149,21 @@ static bool router_is_free(const char *pattern)
 	return strncmp(pattern, "/{", 2) == 0;
 }
 
+/* Do the first letters differ? They do for most of some hundred patterns, which then need no further comparison. */
+static bool router_differs(const char *pattern, const struct router_path *path)
+{
+	return path->at == path->end || (pattern[1] != path->at[1] && pattern[1] && pattern[1] != '{');
+}
+
 static bool router_route_matches(const struct http_route *route, enum router_stage stage,
 				 const struct router_path *path, struct router_found *out)
 {
 	if (stage != ROUTER_OLDER)
-		return router_is_free(route->pattern) == (stage == ROUTER_FREE) &&
+		return !router_differs(route->pattern, path) &&
+		       router_is_free(route->pattern) == (stage == ROUTER_FREE) &&
 		       router_matches(route->pattern, path, out);
 	for (const char *const *pattern = route->older; pattern && *pattern; pattern++) {
-		if (router_matches(*pattern, path, out))
+		if (!router_differs(*pattern, path) && router_matches(*pattern, path, out))
 			return true;
 	}
 	return false;
@@ -171,7 +178,8 @@ static void router_fill(struct router_match *out, const struct router_found *fou
 		out->args[i].name = found->names[i].at;
 		out->args[i].name_len = found->names[i].len;
 		out->args[i].value = value->at;
-		target[value->at - target + (ptrdiff_t)value->len] = '\0'; /* a slash, the query, or the end */
+		/* over a slash, the "?" of the query, or the end */
+		target[value->at - target + (ptrdiff_t)value->len] = '\0';
 	}
 }
 
@@ -181,7 +189,7 @@ static void router_allow(char *allow, size_t allow_len, const char *method)
 	(void)snprintf(allow + at, allow_len - at, "%s%s", at > 0 ? ", " : "", method);
 }
 
-static bool router_is_known(const struct http_route *const *tables, const char *method)
+static bool router_is_method(const struct http_route *const *tables, const char *method)
 {
 	for (const char *const *m = METHODS; *m; m++) {
 		if (strcmp(*m, method) == 0)
@@ -211,7 +219,7 @@ static enum router_result router_search_stage(const struct http_route *const *ta
 			here.route = r;
 			bool is_it = strcmp(r->method, method) == 0, is_get = !is_it && strcmp(r->method, "GET") == 0;
 			if (is_it || (is_get && !found->route && strcmp(method, "HEAD") == 0))
-				*found = here; /* replaced by a HEAD route, if one comes later */
+				*found = here; /* a HEAD route replaces it, if one comes later */
 			if (is_it)
 				return ROUTER_FOUND;
 			get_listed |= is_get;
@@ -238,5 +246,5 @@ enum router_result router_find(const struct http_route *const *tables, const cha
 	out->route = NULL;
 	if (result == ROUTER_FOUND)
 		router_fill(out, &found, target);
-	return result == ROUTER_FOUND || router_is_known(tables, method) ? result : ROUTER_UNKNOWN_METHOD;
+	return result == ROUTER_FOUND || router_is_method(tables, method) ? result : ROUTER_UNKNOWN_METHOD;
 }

@@ -17,11 +17,11 @@
 enum {
 	TLS_CHAIN_MAX = 16,
 	TLS_FILE_BYTES_MAX = 1 << 20,
-	TLS_KEPT_MS = 3600 * 1000, /* longer than any handshake takes: head_timeout is an hour at most */
+	TLS_KEPT_MS = 3600 * 1000, /* longer than any handshake takes: the setting head_timeout is at most an hour */
 };
 
 struct tls_pair {
-	struct tls_pair *older; /* the pair used before; a handshake may still use it */
+	struct tls_pair *older; /* the previous pair, which a handshake may still use */
 	int64_t retired_ms;
 	unsigned n;
 	gnutls_pcert_st chain[TLS_CHAIN_MAX];
@@ -87,7 +87,7 @@ static enum cairn_status tls_read(const char *path, bool secret, gnutls_datum_t 
 	return CAIRN_OK;
 }
 
-/* Are they a pair? GnuTLS compares them when both are put into credentials. */
+/* Does the key belong to the certificate? GnuTLS compares them when both are put into credentials. */
 static enum cairn_status tls_check(const struct tls *tls, const gnutls_datum_t *chain, const gnutls_datum_t *key,
 				   struct cairn_diag *diag)
 {
@@ -146,7 +146,7 @@ static enum cairn_status tls_load(struct tls *tls, struct tls_pair **out, int64_
 	return CAIRN_OK;
 }
 
-/* Frees pairs that no handshake can use any more. */
+/* Frees old pairs that no handshake can still use. */
 static void tls_forget_old(struct tls_pair *current, int64_t now_ms)
 {
 	struct tls_pair **link = &current->older;
@@ -212,7 +212,7 @@ int64_t tls_expires_unix_s(const struct tls *tls)
 	return atomic_load(&tls->expires_unix_s);
 }
 
-/* gnutls_certificate_retrieve_function2, called for each handshake. The pair that it returns stays ours. */
+/* Is a gnutls_certificate_retrieve_function2, called for each handshake. The pair that it returns stays ours. */
 static int tls_on_handshake(gnutls_session_t session, const gnutls_datum_t *issuers, int n_issuers,
 			    const gnutls_pk_algorithm_t *algorithms, int n_algorithms, gnutls_pcert_st **chain,
 			    unsigned *n, gnutls_privkey_t *key)

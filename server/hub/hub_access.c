@@ -15,10 +15,10 @@ enum {
 
 struct access_request {
 	struct hub_repo repo;
-	struct cairn_json *json; /* of the body; owned */
+	struct cairn_json *json; /* the parsed body; owned */
 	enum cairn_index_access_state state;
-	const char *after; /* the request's */
-	uint32_t n;        /* of the page */
+	const char *after; /* from the query; borrowed from the request */
+	uint32_t n;        /* number of requests written to the page */
 	char last[CAIRN_HUB_REQUEST_BYTES];
 	struct cairn_json_out w;
 };
@@ -33,9 +33,7 @@ static void access_free(void *state)
 	free(a);
 }
 
-/* --- the list ----------------------------------------------------------------------------------------------------- */
-
-/* The email stays with the account: clients take a missing one for one that is not shared. */
+/* Writes a request without the account's email: clients take a missing email for one that is not shared. */
 static void access_put(void *ctx, const struct cairn_index_access_request *request)
 {
 	struct access_request *a = ctx;
@@ -94,8 +92,6 @@ static void access_get_list(struct http_request *req)
 	route_job_start(req);
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------- */
-
 static void access_ask(struct hub_call *call)
 {
 	struct access_request *a = (struct access_request *)call;
@@ -115,13 +111,11 @@ static void access_ask_head(struct http_request *req)
 	hub_repo_begin_write(req, hub_repo_new_git(req, sizeof(struct access_request), access_ask, hub_repo_show));
 }
 
-/* The body has the fields of a form, of which repositories have none here. */
+/* Ignores the body, which has the fields of a form: repositories have no forms here. */
 static void access_ask_done(struct http_request *req)
 {
 	route_job_start(req);
 }
-
-/* --- deciding ----------------------------------------------------------------------------------------------------- */
 
 static void access_answer(struct hub_call *call)
 {

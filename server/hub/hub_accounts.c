@@ -20,7 +20,7 @@ struct accounts_request {
 	struct cairn_spill answer;
 	enum cairn_status status;
 	struct cairn_diag diag;
-	const char *account; /* of the path; the request's */
+	const char *account; /* from the path; borrowed from the request */
 	enum cairn_index_account_kind kind;
 	enum cairn_index_role role;
 	bool disabled;
@@ -57,8 +57,6 @@ static struct accounts_request *accounts_new(struct http_request *req, void (*ru
 	return a;
 }
 
-/* --- bodies ------------------------------------------------------------------------------------------------------- */
-
 static void accounts_body(struct http_request *req, const uint8_t *bytes, size_t len)
 {
 	struct accounts_request *a = http_state(req);
@@ -72,7 +70,7 @@ static void accounts_begin(struct http_request *req, void (*run)(struct route_jo
 		(void)route_body_begin(req, &a->body);
 }
 
-/* Hands the request over if its body was understood. */
+/* Starts the job if the body was understood; else replies an error. */
 static void accounts_start(struct http_request *req, bool understood, const char *expected)
 {
 	if (understood)
@@ -80,8 +78,6 @@ static void accounts_start(struct http_request *req, bool understood, const char
 	else
 		http_reply_error(req, 400, "account.body", expected, NULL);
 }
-
-/* --- making one --------------------------------------------------------------------------------------------------- */
 
 static void accounts_make(struct route_job *job)
 {
@@ -118,8 +114,6 @@ static void accounts_post_done(struct http_request *req)
 		       "each TEXT of at most 255 bytes; the last two may be left out");
 }
 
-/* --- listing ------------------------------------------------------------------------------------------------------ */
-
 struct accounts_list {
 	struct accounts_request *a;
 	struct cairn_json_out w;
@@ -153,7 +147,7 @@ static void accounts_visit_member(void *ctx, const struct cairn_index_account *a
 	cairn_spill_check(&list->a->answer);
 }
 
-/* Accounts, or the members of the path's one. */
+/* Lists all accounts, or the members of the organisation that the path names. */
 static void accounts_list(struct route_job *job)
 {
 	struct accounts_request *a = (struct accounts_request *)job;
@@ -184,8 +178,6 @@ static void accounts_get_members(struct http_request *req)
 	a->account = http_path_arg(req, "account");
 	route_job_start(req);
 }
-
-/* --- changing ----------------------------------------------------------------------------------------------------- */
 
 static void accounts_put_changed(struct accounts_request *a, bool changed)
 {

@@ -1,5 +1,4 @@
-/* Buckets: POST, GET and DELETE /api/buckets/{namespace}/{name}, GET /api/buckets/{namespace}, PUT
- * …/settings. */
+/* Buckets: POST, GET and DELETE /api/buckets/{namespace}/{name}, GET /api/buckets/{namespace}, PUT …/settings. */
 #include "base/percent.h"
 #include "server/ask/hub_reply.h"
 #include "server/ask/hub_repo.h"
@@ -18,7 +17,7 @@ enum {
 struct buckets_request {
 	struct hub_repo bucket;
 	bool is_private, says_private;
-	const char *search; /* of a list; the request's */
+	const char *search; /* the search text of a list; borrowed from the request */
 	int64_t from_id, next_id;
 };
 
@@ -42,15 +41,13 @@ static struct buckets_request *buckets_new(struct http_request *req, void (*run)
 	return r;
 }
 
-/* --- bodies ------------------------------------------------------------------------------------------------------- */
-
 static void buckets_begin(struct http_request *req, void (*run)(struct hub_call *call))
 {
 	struct buckets_request *r = buckets_new(req, run, hub_repo_show, true);
 	hub_repo_begin_write(req, r);
 }
 
-/* Reads {"private":true}, or {"visibility":"private"}. @return whether either is present */
+/* Reads {"private":true}, or {"visibility":"private"}. @return true: one of them is present */
 static bool buckets_take_visibility(const struct cairn_json *json, bool *is_private)
 {
 	const char *visibility = cairn_json_text_of(json, "visibility");
@@ -63,8 +60,6 @@ static void buckets_refuse_body(struct http_request *req, const char *expected)
 {
 	hub_reply_error(req, 400, NULL, "bucket.body", expected);
 }
-
-/* --- what is said about one --------------------------------------------------------------------------------------- */
 
 static void buckets_put(struct cairn_json_out *w, const struct cairn_index_repo *repo)
 {
@@ -94,9 +89,7 @@ static void buckets_get(struct http_request *req)
 		route_job_start(req);
 }
 
-/* --- making one --------------------------------------------------------------------------------------------------- */
-
-/* Clients that accept an existing bucket read the address in the refusal, too. */
+/* Writes the answer about a new bucket. Clients that accept an existing bucket read its address in the refusal, too. */
 static void buckets_put_made(struct buckets_request *r, enum cairn_status status)
 {
 	struct hub_repo *b = &r->bucket;
@@ -148,8 +141,6 @@ static void buckets_post_done(struct http_request *req)
 		route_job_start(req);
 }
 
-/* --- listing ------------------------------------------------------------------------------------------------------ */
-
 static void buckets_visit(void *ctx, const struct cairn_index_repo *repo)
 {
 	buckets_put(ctx, repo);
@@ -185,8 +176,6 @@ static void buckets_get_list(struct http_request *req)
 	r->from_id = (int64_t)http_query_number_or_0(req, "cursor", INT64_MAX);
 	route_job_start(req);
 }
-
-/* --- changing one ------------------------------------------------------------------------------------------------- */
 
 static void buckets_set(struct hub_call *call)
 {
@@ -231,7 +220,7 @@ static void buckets_delete(struct http_request *req)
 		route_job_start(req);
 }
 
-/* Refuses a bucket's path with one name, which cannot be a bucket. */
+/* Refuses an address with a single name, because buckets have a namespace and a name. */
 static void buckets_none(struct hub_call *call)
 {
 	call->status =

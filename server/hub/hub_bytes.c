@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With this Accept header @huggingface/hub asks for the facts of the headers, without bytes. */
+/* The Accept header by which @huggingface/hub requests a file's headers without its bytes. */
 #define BYTES_FILE_INFO "application/vnd.xet-fileinfo+json"
 
 enum {
@@ -33,7 +33,7 @@ void *hub_bytes_new(struct http_request *req, size_t bytes, enum cairn_index_rep
 	b->info = accept && strstr(accept, BYTES_FILE_INFO);
 	b->if_none_match = http_if_none_match(req);
 	b->if_range = http_header(req, "If-Range");
-	/* Several ranges at once are not supported: the whole file is sent then. */
+	/* Several ranges at once are not supported: then the reply is the whole file. */
 	b->has_range = range_header_parse(&b->range, 1, http_header(req, "Range")) == 1;
 	if (!b->has_range)
 		b->range = (struct cairn_byte_range){.kind = CAIRN_RANGE_ALL};
@@ -62,7 +62,7 @@ static bool bytes_is_same(const struct hub_bytes *b)
 	return http_has_etag(b->if_none_match, b->etag);
 }
 
-/* Are the headers the whole answer? They are for a file that clients read from the store. */
+/* Does the client want headers only? It does if it then reads the file's bytes from the store. */
 static bool bytes_is_headers_only(const struct hub_bytes *b)
 {
 	return b->info && b->hash[0];
@@ -70,7 +70,7 @@ static bool bytes_is_headers_only(const struct hub_bytes *b)
 
 bool hub_bytes_wanted(struct hub_bytes *b)
 {
-	/* A range of an old version must not be sent from a new one (RFC 9110, 13.1.5). A date never matches. */
+	/* The range refers to an old version, so send the whole new one (RFC 9110, 13.1.5). A date never matches. */
 	if (b->if_range && strcmp(b->if_range, b->etag) != 0) {
 		b->has_range = false;
 		b->range = (struct cairn_byte_range){.kind = CAIRN_RANGE_ALL};
@@ -87,8 +87,6 @@ void hub_bytes_keep(struct hub_bytes *b, uint8_t *bytes)
 	else
 		free(bytes);
 }
-
-/* --- headers ------------------------------------------------------------------------------------------------------ */
 
 static void bytes_add_store(struct http_request *req, const struct hub_bytes *b)
 {
@@ -125,7 +123,7 @@ static void bytes_add_headers(struct http_request *req, const struct hub_bytes *
 		http_reply_header(req, "X-Repo-Commit", b->repo.call.commit);
 	http_reply_header(req, "ETag", b->etag);
 	http_reply_header(req, "Accept-Ranges", "bytes");
-	/* Browsers must revalidate private files each time: the next user of the browser may be another person. */
+	/* Browsers must revalidate a private file each time: the next user of the browser may be another person. */
 	bool is_everybodys = !b->repo.repo.is_private && b->repo.repo.gate == CAIRN_INDEX_GATE_NONE;
 	http_reply_header(req, "Cache-Control",
 			  b->for_good && is_everybodys ? "private, max-age=31536000, immutable" : "private, max-age=0");
@@ -136,13 +134,11 @@ static void bytes_add_headers(struct http_request *req, const struct hub_bytes *
 		bytes_add_store(req, b);
 }
 
-/* --- replies ------------------------------------------------------------------------------------------------------ */
-
 static ssize_t bytes_read(void *ctx, uint64_t pos, uint8_t *out, size_t max)
 {
 	struct cairn_diag diag = {0};
 	size_t n;
-	(void)pos; /* reads are sequential */
+	(void)pos; /* reads are sequential, so pos is not needed */
 	return cairn_file_reader_read(ctx, out, max, &n, &diag) == CAIRN_OK ? (ssize_t)n : -1;
 }
 
@@ -186,7 +182,7 @@ static void bytes_reply_past_end(struct http_request *req, const struct hub_byte
 	hub_reply_error(req, 416, NULL, "range.past_end", "the range starts past the end of the file");
 }
 
-/* An empty file has no ranges. Clients that request a range to learn the size read it here. */
+/* Replies with an empty file, which has no ranges. Clients that request a range to learn the size get it here, too. */
 static void bytes_reply_empty_file(struct http_request *req, const struct hub_bytes *b)
 {
 	if (b->has_range)
@@ -211,7 +207,8 @@ static void bytes_open(struct route_job *job)
 	b->open(b);
 	b->open = NULL;
 	if (b->repo.call.status == CAIRN_E_LIMIT)
-		b->repo.call.status = CAIRN_OK; /* the range is past the end: without a reader, bytes_show() says so */
+		/* past the end: there is no reader, and bytes_show() refuses the range */
+		b->repo.call.status = CAIRN_OK;
 }
 
 static void bytes_show(struct http_request *req, struct hub_call *call)

@@ -6,42 +6,42 @@
 #include "server/hub/hub_stream.h"
 
 enum {
-	HUB_ETAG_BYTES = 68,    /* 64 digits in quotes */
-	HUB_REFRESH_BYTES = 64, /* "/xet-read-token/COMMIT" */
+	HUB_ETAG_BYTES = 68,    /* room for 64 digits in quotes */
+	HUB_REFRESH_BYTES = 64, /* room for "/xet-read-token/COMMIT" */
 };
 
-/** First member of a route's state, which begins with a call. */
+/** State of a route that sends a file: the first member of a larger state. */
 struct hub_bytes {
 	struct hub_repo repo;
-	bool head, info; /* no bytes are wanted */
+	bool head, info; /* the request needs no bytes: a HEAD, or one for headers only */
 	bool has_range;
 	struct cairn_byte_range range;
-	const char *if_none_match, *if_range; /* the request's; if_range: NULL, or the ETag that the range applies to */
-	/* Set by run(): */
+	const char *if_none_match, *if_range; /* borrowed; if_range: ETag of the range's version; NULL: none */
+	/* run() sets: */
 	char path[CAIRN_INDEX_PATH_MAX + 1];
 	uint64_t size_bytes;
 	const char *type;                 /* media type */
-	char etag[HUB_ETAG_BYTES];        /* with its quotes */
-	char hash[CAIRN_HASH_TEXT_BYTES]; /* for clients that read it from the store; "": they cannot */
-	char refresh[HUB_REFRESH_BYTES];  /* after the repository's address: the URL for tokens */
-	bool for_good;                    /* the file at this address never changes */
+	char etag[HUB_ETAG_BYTES];        /* the ETag, in quotes */
+	char hash[CAIRN_HASH_TEXT_BYTES]; /* with which clients read the file from the store; "": they cannot */
+	char refresh[HUB_REFRESH_BYTES];  /* appended to the repository's address: where clients get tokens */
+	bool for_good;                    /* the file at this address never changes, so caches may keep it */
 	/* If hub_bytes_wanted(), run() also sets kept or open: */
-	uint8_t *kept; /* the whole file, or NULL if the range starts past the end; owned */
+	uint8_t *kept; /* the whole file; NULL if the range starts past the end; owned */
 	/* Opens the reader, which uses the disk, and sets the call's status. Called on a worker. CAIRN_E_LIMIT: the
 	 * range starts past the end. */
 	void (*open)(struct hub_bytes *b);
 	struct cairn_file_reader *reader; /* owned */
-	struct hub_stream *stream;        /* owned; instead of a reader: the bytes are on their way */
-	struct cairn_file_extent extent;  /* for kept, reader or stream */
+	struct hub_stream *stream;        /* owned; replaces the reader while the file is being fetched */
+	struct cairn_file_extent extent;  /* the part that kept, reader or stream has */
 };
 
-/** Makes such a state, as hub_repo_new(), for route_job_ask(): run() only reads a few rows of the index. */
+/** Makes this state, as hub_repo_new() does. The route uses route_job_ask(), because run() only reads a few rows. */
 void *hub_bytes_new(struct http_request *req, size_t bytes, enum cairn_index_repo_kind kind,
 		    void (*run)(struct hub_call *call));
-/** For routes whose state is a struct hub_bytes alone. */
+/** Frees a state that is only a struct hub_bytes. */
 void hub_bytes_free(void *state);
 
-/** Must the bytes be sent? Call once size and etag are known. */
+/** Must the bytes be sent? Call when size and etag are known. */
 bool hub_bytes_wanted(struct hub_bytes *b);
 
 /** Sends bytes from memory. @param bytes  the whole file; taken over */

@@ -1,4 +1,4 @@
-/* POST /api/validate-yaml: checks a README.md. It reads no stored data, so no key is needed. */
+/* POST /api/validate-yaml: checks a README.md. It reads no stored data, so it needs no key. */
 #include "hub/card.h"
 #include "server/app.h"
 #include "server/ask/hub_reply.h"
@@ -27,7 +27,7 @@ static void card_free(void *state)
 	free(c);
 }
 
-/* Checks the card. On a worker, since 4 MiB take long. */
+/* Checks the card. Runs on a worker, because 4 MiB take long. */
 static void card_judge(struct route_job *job)
 {
 	struct card_request *c = (struct card_request *)job;
@@ -61,7 +61,7 @@ static void card_put(struct cairn_json_out *w, const char *member, const char *m
 	cairn_json_close(w);
 }
 
-/* Replies as JSON or as lines: huggingface_hub expects each in one place. */
+/* Replies as JSON, or as one line for each finding: huggingface_hub expects either in its place. */
 static void card_reply(struct http_request *req, const struct cairn_hub_card *card)
 {
 	const char *accept = http_header(req, "Accept");

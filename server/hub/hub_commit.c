@@ -1,5 +1,4 @@
-/* Changes the contents of a repository: POST /api/{type}/{namespace}/{name}/preupload/{revision} and
- * …/commit/{revision}. */
+/* Changes a repository's contents: POST /api/{type}/{namespace}/{name}/preupload/{revision} and …/commit/{revision}. */
 #include "hub/path.h"
 #include "hub/pull.h"
 #include "hub/quota.h"
@@ -15,19 +14,20 @@
 #include <string.h>
 
 enum {
-	COMMIT_PREUPLOAD_BYTES_MAX = 8 << 20, /* clients ask about 256 files at once, about 1 KiB each */
+	/* enough for the 256 files that clients ask about, with about 1 KiB each */
+	COMMIT_PREUPLOAD_BYTES_MAX = 8 << 20,
 	COMMIT_PREUPLOAD_FILES_MAX = 1000,
-	COMMIT_BYTES_MAX = 64 << 20, /* includes the content of files kept in the index */
+	COMMIT_BYTES_MAX = 64 << 20, /* includes the contents of files that are kept in the index */
 	COMMIT_URL_BYTES = HUB_BASE_BYTES + 2 * CAIRN_INDEX_REPO_NAME_MAX + 128,
 };
 
 struct commit_request {
 	struct hub_repo repo;
-	const char *raw;                 /* the revision, as the address has it; the request's */
-	bool is_pull;                    /* create_pr: a new pull request has the commit */
+	const char *raw;                 /* the revision in the address; borrowed from the request */
+	bool is_pull;                    /* create_pr: the commit opens a new pull request */
 	int64_t number;                  /* number of that pull request */
-	struct cairn_hub_commit lines;   /* owned */
-	uint8_t *attributes, *ignore;    /* text of these files; owned */
+	struct cairn_hub_commit lines;   /* the parsed commit; owned */
+	uint8_t *attributes, *ignore;    /* text of .gitattributes and of .gitignore; owned */
 	struct cairn_hub_wanted *wanted; /* files that must go to the store; owned */
 	size_t n_wanted;
 	char revision[CAIRN_HUB_REVISION_MAX + 1];
@@ -46,7 +46,7 @@ static void commit_free(void *state)
 	free(c);
 }
 
-/* @return the revision of the address to which the files go; NULL: to a new pull request */
+/* Returns the revision that gets the commit. @return NULL: a new pull request gets it */
 static const char *commit_place(const struct commit_request *c)
 {
 	return c->is_pull ? NULL : c->raw;
@@ -58,13 +58,11 @@ static void commit_begin(struct http_request *req, void (*run)(struct hub_call *
 	if (!c)
 		return;
 	c->raw = http_path_arg(req, "revision");
-	c->is_pull = hub_says_yes(http_query_arg(req, "create_pr"));
+	c->is_pull = hub_query_is_true(http_query_arg(req, "create_pr"));
 	hub_repo_begin_proposal(req, c, commit_place(c));
 }
 
-/* --- preupload ---------------------------------------------------------------------------------------------------- */
-
-/* Takes the patterns that the client sends, else those of the revision. */
+/* Takes the patterns that the client sends; else the patterns of the revision. */
 static enum cairn_status commit_take_patterns(struct commit_request *c, const struct cairn_json *json,
 					      const char *member, const char *path, uint8_t **owned,
 					      struct cairn_hub_patterns *out)
@@ -79,10 +77,10 @@ static enum cairn_status commit_take_patterns(struct commit_request *c, const st
 	return CAIRN_OK;
 }
 
-/* Writes the hashes by which a client knows that it has sent a file. @param[out] same_size the path has a file of this
- * size */
-static enum cairn_status commit_put_known(struct commit_request *c, struct cairn_json_out *w,
-					  const struct cairn_hub_upload *upload, bool *same_size)
+/* Writes the hash of the stored file at the path, so that a client sees that it has sent this file before. @param[out]
+ * same_size the stored file has the size of the client's file */
+static enum cairn_status commit_put_hash(struct commit_request *c, struct cairn_json_out *w,
+					 const struct cairn_hub_upload *upload, bool *same_size)
 {
 	struct cairn_index_entry entry;
 	struct cairn_diag unsaid = {0};
@@ -116,7 +114,7 @@ static enum cairn_status commit_put_file(struct commit_request *c, struct cairn_
 	if (!upload.path)
 		return cairn_fail(diag, CAIRN_E_USAGE, "repo.body", CAIRN_NO_OFFSET, "each file has a path");
 	const char *fault = cairn_hub_file_fault(upload.path);
-	if (fault) /* as the commit would answer */
+	if (fault) /* refuse now what the commit would refuse */
 		return cairn_fail(diag, CAIRN_E_FORMAT, "commit.name", CAIRN_NO_OFFSET, "%s", fault);
 	(void)cairn_json_i64_of(file, "size", &size);
 	upload.size_bytes = size > 0 ? (uint64_t)size : 0;
@@ -131,16 +129,17 @@ static enum cairn_status commit_put_file(struct commit_request *c, struct cairn_
 	cairn_json_put_text(w, "uploadMode", is_inline ? "regular" : "lfs");
 	cairn_json_put_bool(w, "shouldIgnore", is_ignored);
 	bool same_size;
-	enum cairn_status status = commit_put_known(c, w, &upload, &same_size);
+	enum cairn_status status = commit_put_hash(c, w, &upload, &same_size);
 	cairn_json_close(w);
-	/* Files sent within the commit are checked with the commit. */
+	/* The sizes of files sent within the commit are checked by the commit. */
 	if (status == CAIRN_OK && !is_inline && !is_ignored && !same_size)
 		c->wanted[c->n_wanted++] =
 			(struct cairn_hub_wanted){.size_bytes = upload.size_bytes, .sample = upload.sample};
 	return status;
 }
 
-/* Is there room for the files? A stranger's need none of the repository, but of the stranger's account. */
+/* Has the quota room for the files that must go to the store? A stranger's files count for the stranger's account, not
+ * for the repository. */
 static enum cairn_status commit_check_wanted(struct commit_request *c)
 {
 	struct hub_call *call = &c->repo.call;
@@ -195,8 +194,6 @@ static void commit_preupload_head(struct http_request *req)
 {
 	commit_begin(req, commit_preupload);
 }
-
-/* --- commit ------------------------------------------------------------------------------------------------------- */
 
 static void commit_put_made(struct commit_request *c, const struct cairn_git_oid *oid)
 {

@@ -16,14 +16,14 @@ enum {
 	DEVICE_BODY_BYTES_MAX = 4096,
 	DEVICE_ANSWER_BYTES_MAX = 8192,
 	DEVICE_BASE_BYTES = 1024,
-	/* A second less than programs are told, since neither their clocks nor the network are exact. */
+	/* A second less than programs are asked to wait, because neither their clocks nor the network are exact. */
 	DEVICE_POLL_EVERY_S = CAIRN_HUB_DEVICE_INTERVAL_S - 1,
 };
 
 static const char DEVICE_GRANT[] = "urn:ietf:params:oauth:grant-type:device_code";
-static const char DEVICE_NO_KEYS[] = "Nobody needs a key here, so there is nothing to sign in to: leave HF_TOKEN away";
+static const char DEVICE_NO_KEYS[] = "Nobody needs a key here, so there is nothing to sign in to: leave HF_TOKEN out";
 
-/* State of both routes. */
+/* State of a request of either route. */
 struct device {
 	struct route_job job;
 	struct route_body body;
@@ -34,7 +34,7 @@ struct device {
 	struct cairn_hub_device_codes codes;
 	char key[CAIRN_KEY_TEXT_BYTES];
 	int64_t expires_unix_s;
-	const char *error; /* of OAuth; NULL: none */
+	const char *error; /* error code of OAuth; NULL: none */
 	enum cairn_status status;
 	struct cairn_diag diag;
 };
@@ -92,8 +92,6 @@ static void device_reply_json(struct http_request *req, unsigned code, struct ca
 	cairn_buf_fini(answer);
 }
 
-/* --- codes -------------------------------------------------------------------------------------------------------- */
-
 static void device_codes_run(struct route_job *job)
 {
 	struct device *d = (struct device *)job;
@@ -134,17 +132,15 @@ static void device_codes_head(struct http_request *req)
 	device_begin(req, device_codes_run, device_codes_reply);
 }
 
-/* --- the key ------------------------------------------------------------------------------------------------------ */
-
-/* Does the program ask as seldom as it was told? The times are in memory: a question of a stranger writes nothing.
- * Budgets are refilled once a second, so the clock that they see runs slower. */
+/* Does the program keep the interval between polls? The times of polls are in memory, so that a stranger's poll writes
+ * nothing. rate_take() gives one request a second, so its clock is slowed down by the interval. */
 static bool device_polls_in_time(const struct app *app, const char *device_code)
 {
 	int64_t now_us = cairn_clock_mono_ms() * 1000 / DEVICE_POLL_EVERY_S;
 	return rate_take(app->device_polls, device_code, strlen(device_code), now_us) == 0;
 }
 
-static const char *device_look(struct device *d, const char *client_id, const char *device_code)
+static const char *device_judge(struct device *d, const char *client_id, const char *device_code)
 {
 	struct cairn_index_device device;
 	if (strcmp(form_value(&d->form, "grant_type"), DEVICE_GRANT) != 0)
@@ -176,7 +172,7 @@ static void device_token_run(struct route_job *job)
 {
 	struct device *d = (struct device *)job;
 	const char *client_id = form_value(&d->form, "client_id"), *device_code = form_value(&d->form, "device_code");
-	d->error = device_look(d, client_id, device_code);
+	d->error = device_judge(d, client_id, device_code);
 	if (!d->error && d->status == CAIRN_OK)
 		d->error = device_take(d, client_id, device_code);
 }
@@ -221,7 +217,7 @@ static void device_token_reply(struct http_request *req, struct route_job *job)
 		device_reply_key(req, d);
 		return;
 	}
-	if (!d->error) { /* without "error" in it, so that clients go on asking */
+	if (!d->error) { /* no "error" in this reply, so that clients continue to poll */
 		http_reply_status(req, d->status, &d->diag);
 		return;
 	}
@@ -239,7 +235,7 @@ static void device_token_head(struct http_request *req)
 	device_begin(req, device_token_run, device_token_reply);
 }
 
-/* Clients take a member "error" for one of OAuth's, and end the sign-in. Errors in the form of Git LFS have none. */
+/* Clients take any member "error" for an OAuth error, and end the sign-in. Errors in Git LFS's form have none. */
 const struct http_route ROUTES_DEVICE[] = {
 	{.method = "POST",
 	 .pattern = "/oauth/device",

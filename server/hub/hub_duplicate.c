@@ -1,5 +1,5 @@
-/* Copies: of a repository, POST /api/{type}/{namespace}/{name}/duplicate, and of its large files, for commits of
- * another repository, POST …/lfs-files/duplicate. */
+/* Copies a repository: POST /api/{type}/{namespace}/{name}/duplicate. Copies large files for commits of another
+ * repository: POST …/lfs-files/duplicate. */
 #include "hub/duplicate.h"
 #include "server/ask/hub_reply.h"
 #include "server/ask/hub_repo.h"
@@ -12,14 +12,14 @@
 enum {
 	DUPLICATE_BODY_BYTES_MAX = 65536,
 	DUPLICATE_FILES_BODY_BYTES_MAX =
-		4 << 20, /* room for so many files with the longest paths, some of these escaped */
+		4 << 20, /* enough for this many files with the longest paths, some of them escaped */
 	DUPLICATE_ID_BYTES = 2 * CAIRN_INDEX_REPO_NAME_MAX + 3,
 };
 
 struct duplicate_request {
 	struct hub_repo repo;
 	bool says_private, is_private;
-	char to[DUPLICATE_ID_BYTES]; /* "namespace/name" */
+	char to[DUPLICATE_ID_BYTES]; /* the target, "namespace/name" */
 };
 
 static void duplicate_put_made(struct hub_repo *repo, enum cairn_status status)
@@ -68,19 +68,17 @@ static void duplicate_done(struct http_request *req)
 		d->is_private = strcmp(visibility, "public") != 0;
 	if (to && strchr(to, '/') && strlen(to) < sizeof(d->to)) {
 		(void)snprintf(d->to, sizeof(d->to), "%s", to);
-		d->repo.call.job.work.lane = CAIRN_LANE_HEAVY; /* its duration grows with the files */
+		d->repo.call.job.work.lane = CAIRN_LANE_HEAVY; /* a copy of many files takes long */
 		route_job_start(req);
 	} else {
 		hub_reply_error(req, 400, NULL, "repo.body", "send {\"repository\":\"namespace/name\"}");
 	}
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
-
 struct duplicate_files {
-	struct hub_repo repo; /* the source */
+	struct hub_repo repo; /* the source repository */
 	enum cairn_index_repo_kind kind;
-	char to[DUPLICATE_ID_BYTES]; /* "namespace/name" */
+	char to[DUPLICATE_ID_BYTES]; /* the target, "namespace/name" */
 	uint32_t n;
 	struct cairn_index_adopted files[CAIRN_INDEX_ADOPTED_MAX];
 };
@@ -113,7 +111,7 @@ static bool duplicate_take_file(struct duplicate_files *d, const struct cairn_js
 	       cairn_hex_parse(file->sha256, sizeof(file->sha256), sha256, strlen(sha256)) == CAIRN_OK;
 }
 
-/* Reads the target. Not a bucket: its files have no SHA-256, so no commit could name them. */
+/* Reads the target. Refuses a bucket: its files have no SHA-256, so no commit could refer to them. */
 static bool duplicate_take_target(struct duplicate_files *d, const struct cairn_json *target)
 {
 	const char *kind = cairn_json_text_of(target, "type");

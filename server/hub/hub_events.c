@@ -1,6 +1,6 @@
-/* Changes of a bucket, as a client follows them: GET /api/buckets/{namespace}/{name}/events. An answer has what changed
- * since the client's last one, and ends there: it asks the client to come again, which it does a second later. So no
- * connection waits for changes, and any daemon that shares the index can answer. */
+/* Reports the changes of a bucket: GET /api/buckets/{namespace}/{name}/events. An answer has the changes since the
+ * client's previous request, and asks the client to come back a second later. So no connection waits for changes, and
+ * any daemon that shares the index can answer. */
 #include "base/decimal.h"
 #include "base/json.h"
 #include "hub/feed.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each byte of a path may take six in JSON, and each path has some words around it. */
+/* Each byte of a path may take six bytes in JSON, and each path has some words around it. */
 enum { EVENTS_ANSWER_BYTES_MAX = CAIRN_HUB_FEED_BATCHES_MAX * 32 * CAIRN_INDEX_FEED_BYTES_MAX };
 
 struct events_request {
@@ -21,7 +21,7 @@ struct events_request {
 	struct cairn_hub_feed_from from;
 };
 
-/* Opens the event and its data, an object with the cursor, which is left open. */
+/* Opens an event and its data: an object with the cursor, which is left open. */
 static struct cairn_json_out events_open(struct cairn_buf *b, const char *event, int64_t cursor)
 {
 	char text[24];
@@ -59,7 +59,7 @@ static void events_put_batch(void *ctx, const struct cairn_index_feed_batch *bat
 	for (size_t at = 0; at < batch->len;) {
 		const char *path = batch->paths + at + 1;
 		size_t room = batch->len - at - 1, len = strnlen(path, room);
-		if (len == room) /* the last path has no end */
+		if (len == room) /* the last path was cut, so it is left out */
 			break;
 		events_put_change(&w, batch->paths[at], path, batch->at_unix_ms);
 		at += len + 2;
@@ -98,7 +98,7 @@ static void events_show(struct http_request *req, struct hub_call *call)
 	hub_call_show_code(req, call, 200, "text/event-stream");
 }
 
-/* @return false: the client sent none that this server has given */
+/* Reads where to continue. @return false: the cursor or the time is malformed */
 static bool events_take_from(const struct http_request *req, struct cairn_hub_feed_from *out)
 {
 	const char *cursor = http_query_arg(req, "cursor"), *since = http_query_arg(req, "since");

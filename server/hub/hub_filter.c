@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* An argument whose values are words of cards with this prefix. */
+/* A query argument whose values are words of cards, once they get this prefix. */
 struct filter_argument {
 	const char *name, *prefix;
 };
@@ -25,7 +25,7 @@ struct filter_reading {
 	const char *prefix;
 };
 
-/* A word that is longer than any has a character that none has, so it finds nothing. */
+/* Sets a word to search for. A word that is too long becomes "\n", which no card has, so it matches nothing. */
 static void filter_set_word(char out[static CAIRN_INDEX_TAG_MAX + 1], const char *prefix, const char *value, size_t len)
 {
 	int n = snprintf(out, CAIRN_INDEX_TAG_MAX + 1, "%s%.*s", prefix, (int)len, value);
@@ -34,7 +34,7 @@ static void filter_set_word(char out[static CAIRN_INDEX_TAG_MAX + 1], const char
 	cairn_hub_metadata_lower(out);
 }
 
-/* Takes the values of one argument. Older clients send several in one, with commas between them. */
+/* Takes the values of one argument. Older clients send several values in one argument, separated by commas. */
 static bool filter_take(void *ctx, const char *value)
 {
 	struct filter_reading *r = ctx;
@@ -49,7 +49,7 @@ static bool filter_take(void *ctx, const char *value)
 	return !out->too_many;
 }
 
-/* @return false: it is there, and says neither yes nor no */
+/* Reads an argument that is true or false. @return false: it is neither */
 static bool filter_read_choice(struct http_request *req, const char *name, enum cairn_index_wanted *out)
 {
 	const char *value = http_query_arg(req, name);
@@ -63,7 +63,7 @@ static bool filter_read_choice(struct http_request *req, const char *name, enum 
 	return *out != CAIRN_INDEX_EITHER;
 }
 
-/* To ignore these would list what was not asked for. */
+/* Refuses filters that only the public hub has. Ignoring them would list repositories that the client did not want. */
 static bool filter_refuse_unknown(struct http_request *req)
 {
 	static const char *const UNKNOWN[] = {"apps",           "inference", "inference_provider",

@@ -17,20 +17,20 @@ enum {
 	HISTORY_BODY_BYTES_MAX = 65536,
 	HISTORY_PAGE = 50,
 	HISTORY_PAGE_MAX = 1000,
-	HISTORY_ANSWER_BYTES_MAX = 128 << 20, /* as many messages */
+	HISTORY_ANSWER_BYTES_MAX = 128 << 20, /* enough for HISTORY_PAGE_MAX commits with long messages */
 	HISTORY_TEXT_BYTES_MAX = 1 << 20,
 	HISTORY_NAME_BYTES = CAIRN_INDEX_REF_NAME_MAX + 1,
 };
 
 struct history_request {
 	struct hub_repo repo;
-	const char *raw; /* the end of the address; the request's */
+	const char *raw; /* revision, branch or tag in the address; borrowed from the request */
 	bool with_pulls, formatted;
-	uint64_t page; /* of commits */
+	uint64_t page; /* number of the requested page of commits */
 	uint32_t limit;
 	struct cairn_json_out w;
-	enum cairn_index_ref_kind kind; /* of a ref, or of the open array */
-	struct cairn_json *json;        /* of a ref's body; owned */
+	enum cairn_index_ref_kind kind; /* kind of the ref to make or delete; while listing, of the open array */
+	struct cairn_json *json;        /* the parsed body of a new ref; owned */
 	bool overwrite, empty;
 	char name[HISTORY_NAME_BYTES];
 	char start[CAIRN_HUB_REVISION_MAX + 1];
@@ -68,7 +68,7 @@ static const struct {
 	[CAIRN_INDEX_PULL] = {"pullRequests", "refs/pr/"},
 };
 
-/* Closes the open array, and opens the following ones up to this kind's. */
+/* Closes the open array of refs, and opens the next ones up to that of this kind. */
 static void history_open_refs(struct history_request *h, enum cairn_index_ref_kind kind)
 {
 	while (h->kind < kind) {
@@ -83,7 +83,7 @@ static bool history_put_ref(void *ctx, const struct cairn_index_ref_row *ref)
 	struct history_request *h = ctx;
 	char oid[CAIRN_GIT_OID_CHARS + 1], full[CAIRN_INDEX_REF_NAME_MAX + 16];
 	if (ref->kind == CAIRN_INDEX_PULL && !h->with_pulls)
-		return false; /* they come last */
+		return false; /* the visit may end, because pull requests come last */
 	history_open_refs(h, ref->kind);
 	cairn_git_oid_text(oid, &ref->commit);
 	(void)snprintf(full, sizeof(full), "%s%s", REFS[ref->kind].prefix, ref->name);
@@ -114,13 +114,13 @@ static void history_get_refs(struct http_request *req)
 	struct history_request *h = history_new(req, NULL, history_list_refs, hub_repo_show);
 	if (!h)
 		return;
-	h->with_pulls = hub_says_yes(http_query_arg(req, "include_prs"));
+	h->with_pulls = hub_query_is_true(http_query_arg(req, "include_prs"));
 	route_job_start(req);
 }
 
 /* --- commits ------------------------------------------------------------------------------------------------------ */
 
-/* Writes a message as HTML, for "formatted". */
+/* Writes a commit message as HTML, for the member "formatted". */
 static void history_put_html(struct cairn_json_out *w, const char *member, const char *text)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(HISTORY_TEXT_BYTES_MAX);
@@ -161,7 +161,7 @@ static void history_list_commits(struct hub_call *call)
 		return;
 	h->w = cairn_json_out_init(&call->answer);
 	cairn_json_open_array(&h->w, NULL);
-	if (h->page < h->repo.commit.number) /* else the page is empty, and the product might overflow */
+	if (h->page < h->repo.commit.number) /* otherwise the page is empty, and the product might overflow */
 		call->status = cairn_hub_each_commit(&call->job.app->hub, &h->repo.commit, h->page * h->limit, h->limit,
 						     history_put_commit, h);
 	cairn_json_close(&h->w);
@@ -206,8 +206,7 @@ static void history_get_commits(struct http_request *req)
 static void history_add_ref(struct hub_call *call)
 {
 	struct history_request *h = (struct history_request *)call;
-	/* Overwriting main loses its commits, as a squash does, so admin is needed. Other branches can be deleted
-	 * anyway. */
+	/* Overwriting main loses its commits, like a squash, and needs admin. Other branches can be deleted anyway. */
 	bool resets = h->kind == CAIRN_INDEX_BRANCH && h->overwrite && strcmp(h->name, CAIRN_HUB_MAIN) == 0;
 	if (!hub_repo_find(&h->repo, resets ? CAIRN_HUB_ADMIN : CAIRN_HUB_WRITE))
 		return;
@@ -294,7 +293,7 @@ static void history_squash_done(struct http_request *req)
 {
 	struct history_request *h = http_state(req);
 	h->json = route_body_json(&h->repo.body);
-	/* A name that is too long matches none. */
+	/* a name that is too long matches no ref */
 	(void)cairn_percent_decode(h->name, sizeof(h->name), h->raw);
 	if (h->repo.body.in.len == 0 || cairn_json_is_object(h->json))
 		route_job_start(req);
@@ -308,7 +307,7 @@ static void history_delete(struct http_request *req, const char *arg, enum cairn
 	if (!h)
 		return;
 	h->kind = kind;
-	/* A name that is too long matches none. */
+	/* a name that is too long matches no ref */
 	(void)cairn_percent_decode(h->name, sizeof(h->name), h->raw);
 	route_job_start(req);
 }

@@ -1,4 +1,4 @@
-/* A repository: GET /api/{type}/{namespace}/{name} and …/revision/{revision}. */
+/* Describes a repository: GET /api/{type}/{namespace}/{name} and …/revision/{revision}. */
 #include "server/hub/hub_info.h"
 
 #include "cas/service/public_id.h"
@@ -14,12 +14,12 @@
 
 enum {
 	INFO_ANSWER_BYTES_MAX = 32 << 20,
-	INFO_SIBLINGS_MAX = 60000, /* clients read the tree's pages if a repository lists more than 50,000 */
+	INFO_SIBLINGS_MAX = 60000, /* clients read the pages of the tree if a repository lists more than 50,000 files */
 };
 
 struct info_request {
 	struct hub_repo repo;
-	const char *revision; /* as the address has it; NULL: main. The request's */
+	const char *revision; /* as in the address; NULL: main. Borrowed from the request */
 	unsigned wanted;      /* enum hub_property */
 	bool blobs;
 	struct cairn_json_out w;
@@ -142,8 +142,8 @@ static void info_visit_card(void *ctx, const struct cairn_index_card *card)
 	hub_info_put_card(&i->w, card, i->wanted);
 }
 
-/* A gate is for the files. The head of README.md is for all who see the repository, as on the public hub, so that they
- * learn what they may ask for. */
+/* Hides what a gate protects. A gate protects the files. The metadata at the start of README.md is shown to all who see
+ * the repository, as on the public hub, so that they learn what they may request access to. */
 static enum cairn_status info_hide_content(struct info_request *i)
 {
 	struct hub_call *call = &i->repo.call;
@@ -156,8 +156,7 @@ static enum cairn_status info_hide_content(struct info_request *i)
 	return status;
 }
 
-/* The card of main is kept in the index. The card of another revision is read from its files, and so is one that is not
- * kept yet. */
+/* Writes the card. The index keeps the card of main. Any other, or one not kept yet, is read from the files. */
 static enum cairn_status info_put_card(struct info_request *i)
 {
 	CLEANUP(cairn_hub_metadata_fini) struct cairn_hub_metadata metadata = {0};
@@ -197,8 +196,6 @@ static enum cairn_status info_put_tensors(struct info_request *i)
 	return CAIRN_OK;
 }
 
-/* --- the request -------------------------------------------------------------------------------------------------- */
-
 static void info_write(struct hub_call *call)
 {
 	struct info_request *i = (struct info_request *)call;
@@ -235,7 +232,7 @@ static void info_get_at(struct http_request *req, const char *revision)
 	i->repo.call.answer = cairn_buf_init(INFO_ANSWER_BYTES_MAX);
 	i->revision = revision;
 	i->wanted = wanted;
-	i->blobs = hub_says_yes(http_query_arg(req, "blobs"));
+	i->blobs = hub_query_is_true(http_query_arg(req, "blobs"));
 	if (i->blobs)
 		i->wanted |= HUB_SIBLINGS;
 	if (i->wanted & HUB_TENSORS)

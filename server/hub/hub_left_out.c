@@ -1,10 +1,10 @@
-/* Answers 501 for features that only the public hub has, so that nobody takes the lack for a fault. */
+/* Answers 501 for features that only the public hub has, so that nobody takes their absence for a fault. */
 #include "server/ask/hub_reply.h"
 #include "server/hub/hub_routes.h"
 
 #include <string.h>
 
-enum { LEFT_OUT_BODY_BYTES_MAX = 65536 }; /* of a body that nobody reads */
+enum { LEFT_OUT_BODY_BYTES_MAX = 65536 }; /* longest body that is read and ignored */
 
 static void left_out_likes(struct http_request *req)
 {
@@ -48,7 +48,7 @@ static void left_out_tags(struct http_request *req)
 	hub_reply_left_out(req, "There is no list of valid tags here: a README.md may have any");
 }
 
-/* Answers git's first request of a clone or a push. git shows people plain text. */
+/* Answers git's first request of a clone or a push, in plain text, which git shows to people. */
 static void left_out_git(struct http_request *req)
 {
 	static const char TEXT[] = "Cairn keeps no git repository that could be cloned or pushed to: hf download and "
@@ -57,9 +57,7 @@ static void left_out_git(struct http_request *req)
 	http_reply_bytes(req, 501, "text/plain; charset=utf-8", (const uint8_t *)TEXT, sizeof(TEXT) - 1, NULL, NULL);
 }
 
-/* --- paths without a route ---------------------------------------------------------------------------------------- */
-
-/* Does the path begin with this text? @param[out] rest  what follows it */
+/* Does the path begin with this text? @param[out] rest  the rest of the path */
 static bool left_out_begins(const char *path, const char *text, const char **rest)
 {
 	size_t len = strlen(text);
@@ -68,9 +66,8 @@ static bool left_out_begins(const char *path, const char *text, const char **res
 	return begins;
 }
 
-/* Is it a resource of a repository without an owner, as the public hub has some ("gpt2")?
- * @param path  from the name on
- * @param resources  at the end NULL; "" first: the repository itself, too */
+/* Is it a resource of a repository without an account in its name, as the public hub has some ("gpt2")? @param path
+ * from the name on @param resources  NULL-terminated; "" comes first if the repository itself counts, too */
 static bool left_out_is_unowned(const char *path, const char *const *resources)
 {
 	size_t name_len = strcspn(path, "/?"), len;
@@ -87,8 +84,8 @@ static bool left_out_is_unowned(const char *path, const char *const *resources)
 	return false;
 }
 
-/* Finds the answer for a path. Clients take a 404 without X-Error-Code for a network fault, so a name without an owner
- * gets the code of a missing repository. */
+/* Finds the answer for a path. Clients take a 404 without X-Error-Code for a network fault, so a name without an
+ * account gets the code of a missing repository. */
 static const struct http_unknown *left_out_unknown(const char *path)
 {
 	static const struct http_unknown UNOWNED = {"RepoNotFound", "repo.unknown",
@@ -134,7 +131,7 @@ static const struct http_unknown *left_out_unknown(const char *path)
 	if (!left_out_begins(path, "/api/", &rest))
 		return path[0] == '/' && left_out_is_unowned(path + 1, OF_PAGES) ? &UNOWNED : NULL;
 	if (left_out_begins(rest, "spaces/hardware", &name) && strcspn(name, "?") == 0)
-		return &HUB_NO_ROUTE; /* a resource itself, which lacks the method */
+		return &HUB_NO_ROUTE; /* the resource exists, but does not take this method */
 	for (const char *const *kind = KINDS; *kind; kind++) {
 		if (left_out_begins(rest, *kind, &name) && left_out_is_unowned(name, OF_API))
 			return &UNOWNED;

@@ -1,9 +1,11 @@
-/* Git LFS: POST …/info/lfs/objects/batch of a repository, which returns the addresses to send and fetch its objects.
- * There are no locks: clients conclude that from their missing routes. */
+/* Git LFS: POST …/info/lfs/objects/batch of a repository returns the addresses where objects are sent and fetched. File
+ * locking is not supported: its routes are missing, which tells clients. */
 #include "base/clock.h"
+#include "base/percent.h"
 #include "hub/lfs.h"
 #include "hub/quota.h"
 #include "hub/stranger.h"
+#include "server/ask/hub_mirror.h"
 #include "server/ask/hub_reply.h"
 #include "server/ask/hub_repo.h"
 #include "server/hub/hub_routes.h"
@@ -14,23 +16,28 @@
 #include <string.h>
 
 #define LFS_JSON "application/vnd.git-lfs+json"
+static const char LFS_OTHER_SIZE[] = "the object has another size than the one that was asked for";
 
 enum {
-	LFS_OBJECTS_MAX = 1000, /* of a batch; clients ask for 100 or 256 */
+	LFS_OBJECTS_MAX = 1000, /* objects of a batch; clients ask for 100 or 256 */
 	LFS_BODY_BYTES_MAX = 1 << 20,
+	LFS_AUTHORIZATION_BYTES_MAX = 1024,
+	LFS_PATH_BYTES = 3 * CAIRN_INDEX_PATH_MAX + CAIRN_GIT_OID_CHARS + 32,
 	LFS_URL_BYTES = HUB_BASE_BYTES + 3 * CAIRN_INDEX_REPO_NAME_MAX + CAIRN_HUB_LFS_QUERY_BYTES + 256,
 };
 
 struct lfs_request {
 	struct hub_repo repo;
 	bool upload, xet;              /* the operation and the transfer */
-	bool is_hubs;                  /* a client of a hub asks, which commits what it uploads */
-	bool for_proposal;             /* an upload for a pull request of a stranger */
-	uint64_t new_bytes;            /* of an upload: bytes of the objects to send so far */
-	struct cairn_index_repo place; /* has the objects: the repository of the path, or the stranger's bucket */
+	bool is_hubs;                  /* a client of a hub, which commits the uploaded objects itself */
+	bool for_proposal;             /* the upload is for a pull request of a stranger */
+	uint64_t new_bytes;            /* bytes of the objects that the client has to send, so far */
+	struct cairn_index_repo place; /* the repository of the objects: that of the path, or the stranger's bucket */
 	int64_t expires_unix_s;
-	char *token;                              /* owned; of an upload by xet */
-	char name[CAIRN_INDEX_REPO_NAME_MAX + 1]; /* from the path, without ".git" */
+	char *token;                              /* for an upload by xet; owned */
+	char *authorization;                      /* the request's header; owned. NULL: none */
+	bool is_in_clear;                         /* addresses may begin with http:// where clients use https:// */
+	char name[CAIRN_INDEX_REPO_NAME_MAX + 1]; /* the repository's name in the path, without ".git" */
 };
 
 static void lfs_free(void *state)
@@ -39,11 +46,12 @@ static void lfs_free(void *state)
 	if (!l)
 		return;
 	free(l->token);
+	if (l->authorization)
+		explicit_bzero(l->authorization, strlen(l->authorization));
+	free(l->authorization);
 	hub_repo_fini(&l->repo);
 	free(l);
 }
-
-/* --- what is asked for -------------------------------------------------------------------------------------------- */
 
 static bool lfs_names(const struct cairn_json *array, const char *name)
 {
@@ -68,18 +76,18 @@ static enum cairn_status lfs_read(struct lfs_request *l, const struct cairn_json
 			"send {\"operation\":\"upload\" or \"download\",\"objects\":[{\"oid\",\"size\"}, ...]}, "
 			"with at most %d of them",
 			LFS_OBJECTS_MAX);
-	/* The JavaScript client uses the other spelling. */
+	/* the JavaScript client uses the other spelling */
 	if (algorithm && strcmp(algorithm, "sha256") != 0 && strcmp(algorithm, "sha_256") != 0)
 		return cairn_fail(diag, CAIRN_E_CONFLICT, "lfs.hash", CAIRN_NO_OFFSET,
 				  "this server knows objects only by their SHA-256; use the hash_algo sha256");
 	l->xet = l->upload && lfs_names(cairn_json_get(json, "transfers"), "xet");
-	/* Git LFS never names this one, and knows no pull requests. */
+	/* Git LFS itself never asks for these transfers, and has no pull requests */
 	l->is_hubs = l->xet || lfs_names(cairn_json_get(json, "transfers"), "multipart");
 	return CAIRN_OK;
 }
 
-/* Finds where an upload to the repository that was found goes. A batch does not say whether it is for a pull request:
- * whoever may not write can only mean one. */
+/* Finds where an upload to the found repository goes. A batch does not say whether it is for a pull request. An asker
+ * who may not write can only mean a pull request. */
 static bool lfs_find_place(struct lfs_request *l)
 {
 	struct hub_call *call = &l->repo.call;
@@ -88,7 +96,7 @@ static bool lfs_find_place(struct lfs_request *l)
 	l->for_proposal = l->upload && hub_repo_is_stranger(&l->repo);
 	if (!l->upload)
 		return true;
-	/* Git LFS would not commit what it uploads, and so lose it: "" is no pull request of anybody. */
+	/* Only clients of a hub open pull requests: objects that Git LFS sends would be lost. "": no pull request. */
 	call->status = cairn_hub_may_propose(hub, &call->asker, &l->repo.repo, l->repo.access, l->is_hubs ? NULL : "",
 					     &call->diag);
 	if (call->status == CAIRN_OK && l->for_proposal)
@@ -96,7 +104,7 @@ static bool lfs_find_place(struct lfs_request *l)
 	return call->status == CAIRN_OK;
 }
 
-/* Finds the repository of the path. For a first upload it is created, if hub_lfs_create and the key permit that. */
+/* Finds the repository of the path. For a first upload, creates it, if hub_lfs_create and the key permit that. */
 static bool lfs_find_repo(struct lfs_request *l)
 {
 	struct hub_call *call = &l->repo.call;
@@ -111,15 +119,13 @@ static bool lfs_find_repo(struct lfs_request *l)
 	l->place = l->repo.repo;
 	if (status == CAIRN_OK)
 		call->status = CAIRN_OK;
-	/* Askers without the right to create it only learn that it does not exist. */
+	/* askers who may not create the repository only learn that it does not exist */
 	else if (status != CAIRN_E_DENIED && status != CAIRN_E_CONFLICT && status != CAIRN_E_USAGE) {
 		call->status = status;
 		call->diag = diag;
 	}
 	return call->status == CAIRN_OK;
 }
-
-/* --- the answer --------------------------------------------------------------------------------------------------- */
 
 static void lfs_put_fault(struct cairn_json_out *w, uint64_t code, const char *message)
 {
@@ -179,7 +185,69 @@ static void lfs_put_actions(struct cairn_json_out *w, const struct lfs_request *
 	cairn_json_close(w);
 }
 
-/* Writes an object that the repository lacks. The objects before it need room, too. */
+/* Did a proxy pass on the request, which may have come by HTTPS, although public_url is not set? */
+static bool lfs_is_in_clear(const struct http_request *req, const struct lfs_request *l)
+{
+	static const char *const HEADERS[] = {"X-Forwarded-For", "X-Forwarded-Proto", "Forwarded", "Via"};
+	bool proxied = false;
+	for (size_t i = 0; i < sizeof(HEADERS) / sizeof(HEADERS[0]); i++)
+		proxied = proxied || http_header(req, HEADERS[i]);
+	return proxied && !l->repo.call.job.app->config.public_url && strncmp(l->repo.base, "https://", 8) != 0;
+}
+
+/* Writes an object of a mirrored repository whose bytes are not here: a GET of its file fetches them. If not everybody
+ * may read the file, Git LFS gets the asker's own Authorization header, because it sends its keys to no such address by
+ * itself. */
+static void lfs_put_absent(struct cairn_json_out *w, struct lfs_request *l, const struct cairn_index_absent *absent)
+{
+	const struct cairn_index_repo *repo = &l->repo.repo;
+	char url[LFS_URL_BYTES + LFS_PATH_BYTES], rest[LFS_PATH_BYTES], path[3 * CAIRN_INDEX_PATH_MAX + 1];
+	char commit[CAIRN_GIT_OID_CHARS + 1];
+	bool is_for_all =
+		!repo->is_private && repo->gate == CAIRN_INDEX_GATE_NONE && l->repo.call.job.app->config.hub_anonymous;
+	if (!is_for_all && l->authorization && l->is_in_clear) {
+		lfs_put_fault(w, 403,
+			      "the file is not here yet, and its address might send your key unencrypted; the "
+			      "operator of this server has to set public_url");
+		return;
+	}
+	l->repo.call.is_fetching = true;
+	cairn_percent_encode(path, absent->path, CAIRN_PERCENT_PATH);
+	cairn_git_oid_text(commit, &absent->commit);
+	(void)snprintf(rest, sizeof(rest), "/resolve/%s/%s", commit, path);
+	hub_repo_url(&l->repo, url, sizeof(url), hub_kind_web(l->repo.kind), rest);
+	cairn_json_put_bool(w, "authenticated", true);
+	cairn_json_open_object(w, "actions");
+	cairn_json_open_object(w, "download");
+	cairn_json_put_text(w, "href", url);
+	if (!is_for_all && l->authorization) {
+		cairn_json_open_object(w, "header");
+		cairn_json_put_text(w, "Authorization", l->authorization);
+		cairn_json_close(w);
+	}
+	cairn_json_close(w);
+	cairn_json_close(w);
+}
+
+/* Writes an object that is to be downloaded, and that the repository does not have. */
+static enum cairn_status lfs_put_lacking(struct cairn_json_out *w, struct lfs_request *l,
+					 const uint8_t sha256[static CAIRN_SHA256_BYTES], uint64_t size_bytes)
+{
+	const struct app *app = l->repo.call.job.app;
+	struct cairn_index_absent absent;
+	enum cairn_status status = CAIRN_E_NOT_FOUND;
+	if (l->repo.repo.is_mirrored && app->mirror)
+		status = cairn_hub_lfs_find_absent(&app->hub, l->place.id, sha256, &absent);
+	if (status == CAIRN_OK && absent.size_bytes == size_bytes)
+		lfs_put_absent(w, l, &absent);
+	else if (status == CAIRN_OK)
+		lfs_put_fault(w, 422, LFS_OTHER_SIZE);
+	else if (status == CAIRN_E_NOT_FOUND)
+		lfs_put_fault(w, 404, "the repository does not have this object");
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+/* Writes an object that the repository lacks. The quota must have room for the object and all those before it. */
 static enum cairn_status lfs_put_new(struct cairn_json_out *w, struct lfs_request *l,
 				     const uint8_t sha256[static CAIRN_SHA256_BYTES], uint64_t size_bytes)
 {
@@ -197,7 +265,7 @@ static enum cairn_status lfs_put_new(struct cairn_json_out *w, struct lfs_reques
 	return status;
 }
 
-/* Writes an object of the answer; oid and size are valid. */
+/* Writes an object of the answer. Its oid and size are valid. */
 static enum cairn_status lfs_put_found(struct cairn_json_out *w, struct lfs_request *l,
 				       const uint8_t sha256[static CAIRN_SHA256_BYTES], uint64_t size_bytes)
 {
@@ -205,23 +273,23 @@ static enum cairn_status lfs_put_found(struct cairn_json_out *w, struct lfs_requ
 	enum cairn_status status = cairn_hub_lfs_find(&l->repo.call.job.app->hub, l->place.id, sha256, &file);
 	if (status != CAIRN_OK && status != CAIRN_E_NOT_FOUND)
 		return status;
-	/* A file copied with another repository's unproved claim can be fetched, but does not replace an upload. */
+	/* A file copied with another repository's unproved claim can be fetched, but an upload of it is not skipped. */
 	bool there = status == CAIRN_OK && (!l->upload || file.belief >= CAIRN_INDEX_SAID);
 	if (there && file.size_bytes != size_bytes)
-		lfs_put_fault(w, 422, "the object has another size than the one that was asked for");
+		lfs_put_fault(w, 422, LFS_OTHER_SIZE);
 	else if (!there && !l->upload)
-		lfs_put_fault(w, 404, "the repository does not have this object");
+		return lfs_put_lacking(w, l, sha256, size_bytes);
 	else if (l->upload && size_bytes > CAIRN_HUB_INGEST_BYTES_MAX)
 		lfs_put_fault(w, 422, "an object may have at most 1 TiB; split it");
 	else if (!there)
 		return lfs_put_new(w, l, sha256, size_bytes);
 	else if (!l->upload)
 		lfs_put_actions(w, l, sha256, size_bytes);
-	/* A stored object is not sent again: no action. */
+	/* no action: a stored object is not sent again */
 	return CAIRN_OK;
 }
 
-/* Does a batch name an object before, too? One answer is enough, and its bytes need room once. */
+/* Does the batch have this object earlier, too? Then one answer is enough, and its bytes count once for the quota. */
 static bool lfs_is_again(const struct cairn_json *objects, size_t n_before, const char *oid)
 {
 	for (size_t i = 0; i < n_before; i++) {
@@ -253,12 +321,34 @@ static enum cairn_status lfs_put_object(struct cairn_json_out *w, struct lfs_req
 	return status;
 }
 
+/* Looks up the revision that the client has checked out, if the repository is mirrored, so that its files are known.
+ * @return false: the call waits */
+static bool lfs_refresh(struct lfs_request *l, const struct cairn_json *json)
+{
+	static const char *const BEGINS[] = {"refs/heads/", "refs/tags/"};
+	char revision[3 * CAIRN_INDEX_REF_NAME_MAX + 1];
+	const char *name = cairn_json_text_of(cairn_json_get(json, "ref"), "name");
+	if (l->upload || !l->repo.repo.is_mirrored)
+		return true;
+	for (size_t i = 0; name && i < sizeof(BEGINS) / sizeof(BEGINS[0]); i++)
+		if (strncmp(name, BEGINS[i], strlen(BEGINS[i])) == 0)
+			name += strlen(BEGINS[i]);
+	if (!name || strncmp(name, "refs/", 5) == 0 || strlen(name) > CAIRN_INDEX_REF_NAME_MAX)
+		return hub_mirror_refresh(&l->repo, NULL);
+	cairn_percent_encode(revision, name, CAIRN_PERCENT_UNRESERVED);
+	return hub_mirror_refresh(&l->repo, revision);
+}
+
 static void lfs_answer(struct hub_call *call)
 {
 	struct lfs_request *l = (struct lfs_request *)call;
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(&l->repo.body);
 	call->status = lfs_read(l, json, &call->diag);
-	if (call->status != CAIRN_OK || !lfs_find_repo(l))
+	if (call->status != CAIRN_OK)
+		return;
+	if (l->upload) /* an upload asks for nothing of the mirrored hub */
+		call->runs = false;
+	if ((l->upload && call->foreign[0]) || !lfs_find_repo(l) || !lfs_refresh(l, json))
 		return;
 	struct cairn_token_claims claims;
 	cairn_hub_token_claims(&call->asker, &l->place, true, &claims);
@@ -294,11 +384,16 @@ static void lfs_begin(struct http_request *req)
 	if (!l)
 		return;
 	const char *name = http_path_arg(req, "name"), *dot = strrchr(name, '.');
+	const char *authorization = http_header(req, "Authorization");
 	int len = dot && strcmp(dot, ".git") == 0 ? (int)(dot - name) : (int)strlen(name);
-	/* A name that is too long is cut, and is still too long for any repository. */
+	/* a name that is too long is cut, but stays too long for any repository */
 	(void)snprintf(l->name, sizeof(l->name), "%.*s", len < (int)sizeof(l->name) ? len : 0, name);
 	l->repo.namespace = http_path_arg(req, "namespace");
 	l->repo.name = l->name;
+	l->repo.call.mirrors = true; /* the body says whether the request only reads */
+	if (authorization && strlen(authorization) < LFS_AUTHORIZATION_BYTES_MAX)
+		l->authorization = strdup(authorization); /* NULL: out of memory, the object is then refused later */
+	l->is_in_clear = lfs_is_in_clear(req, l);
 	(void)route_body_begin(req, &l->repo.body);
 }
 

@@ -1,5 +1,4 @@
-/* Lists and deletes the large files of a repository: GET /api/{type}/{namespace}/{name}/lfs-files and POST
- * …/lfs-files/batch. */
+/* Lists and deletes large files: GET /api/{type}/{namespace}/{name}/lfs-files and POST …/lfs-files/batch. */
 #include "hub/lfs_files.h"
 #include "server/ask/hub_reply.h"
 #include "server/ask/hub_repo.h"
@@ -10,19 +9,17 @@
 #include <string.h>
 
 enum {
-	FILES_BODY_BYTES_MAX = CAIRN_BODY_MEMORY_BYTES, /* of 1,000 hashes */
+	FILES_BODY_BYTES_MAX = CAIRN_BODY_MEMORY_BYTES, /* enough for 1,000 hashes */
 	FILES_URL_BYTES = HUB_BASE_BYTES + 2 * CAIRN_INDEX_REPO_NAME_MAX + 256,
 };
 
 struct files_request {
 	struct hub_repo repo;
 	bool has_after, more, paths;
-	struct cairn_hash after; /* from the query; then the last row's */
+	struct cairn_hash after; /* begin after this file: from the query; then the last row's */
 	uint32_t n;
 	uint8_t sha256[CAIRN_HUB_LFS_DELETIONS_MAX][CAIRN_SHA256_BYTES];
 };
-
-/* --- the list ----------------------------------------------------------------------------------------------------- */
 
 static void files_put(struct cairn_json_out *w, const struct cairn_hub_lfs_file *file)
 {
@@ -76,8 +73,6 @@ static void files_get(struct http_request *req)
 	f->has_after = cursor && cairn_hash_parse(&f->after, cursor, strlen(cursor)) == CAIRN_OK;
 	route_job_start(req);
 }
-
-/* --- deleting ----------------------------------------------------------------------------------------------------- */
 
 static void files_delete(struct hub_call *call)
 {

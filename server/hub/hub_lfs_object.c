@@ -1,4 +1,4 @@
-/* The bytes of Git LFS: PUT and GET /lfs/{repo}/{sha256}, at addresses that a batch has signed. */
+/* The bytes of Git LFS objects: PUT and GET /lfs/{repo}/{sha256}, at addresses signed by the answer to a batch. */
 #include "base/clock.h"
 #include "hub/lfs.h"
 #include "server/ask/hub_reply.h"
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Checks the signature of the address, and counts the request for whom it was signed. @return false: it permits
- * nothing, or that one asks too often; an error was replied */
+/* Checks the signature of the address, and counts the request for the account or key for which it was signed. @return
+ * false: the signature permits nothing, or the account or key exceeds its rate; an error was replied */
 static bool object_check(struct http_request *req, bool upload, struct cairn_hub_lfs_grant *out)
 {
 	struct cairn_diag diag = {0};
@@ -34,10 +34,8 @@ static bool object_check(struct http_request *req, bool upload, struct cairn_hub
 	return status == CAIRN_OK && http_count_for(req, out->account, out->key);
 }
 
-/* --- sending ------------------------------------------------------------------------------------------------------ */
-
-/* The connection's thread copies the body into the ingest's window. When the window is full, a worker processes it. So
- * one thread has the state at a time. */
+/* State of an upload. The connection's thread copies the body into the ingest's window. When the window is full, a
+ * worker processes it. So only one thread has the state at a time. */
 struct object_put {
 	struct cairn_work work;
 	struct http_request *req;
@@ -68,7 +66,7 @@ static void object_reply_failure(struct http_request *req, enum cairn_status sta
 		http_reply_status(req, status, diag);
 }
 
-/* Copies bytes into the window. @return how many */
+/* Copies bytes into the window. @return how many bytes fitted */
 static size_t object_fill(struct object_put *o, const uint8_t *bytes, size_t len)
 {
 	size_t room;
@@ -93,7 +91,7 @@ static enum cairn_status object_take(void *ctx, const uint8_t *bytes, size_t len
 	size_t n = object_fill(o, bytes, len);
 	enum cairn_status status = fills ? cairn_hub_ingest_work(o->ingest, diag) : CAIRN_OK;
 	if (status == CAIRN_OK)
-		(void)object_fill(o, bytes + n, len - n); /* each processing makes room for a piece */
+		(void)object_fill(o, bytes + n, len - n); /* the window is empty after processing, so a piece fits */
 	return status;
 }
 
@@ -112,7 +110,8 @@ static bool object_expects(struct http_request *req, const struct cairn_hub_lfs_
 {
 	uint64_t len = http_content_length(req);
 	char text[160];
-	if (len == grant->size_bytes || len == UINT64_MAX) /* the ingest knows, too, how much is to come */
+	/* without a length, the ingest compares the sizes */
+	if (len == grant->size_bytes || len == UINT64_MAX)
 		return true;
 	(void)snprintf(text, sizeof(text),
 		       "the object was announced with %" PRIu64 " bytes, but the body has %" PRIu64 "; push it again",
@@ -172,8 +171,6 @@ static void object_put_done(struct http_request *req)
 	http_resume(req);
 }
 
-/* --- fetching ----------------------------------------------------------------------------------------------------- */
-
 struct object_get {
 	struct route_job job;
 	struct cairn_hub_lfs_grant grant;
@@ -206,7 +203,7 @@ static ssize_t object_read(void *ctx, uint64_t pos, uint8_t *out, size_t max)
 {
 	struct cairn_diag diag = {0};
 	size_t n;
-	(void)pos; /* read from the front to the end */
+	(void)pos; /* reads are sequential, so pos is not needed */
 	return cairn_file_reader_read(ctx, out, max, &n, &diag) == CAIRN_OK ? (ssize_t)n : -1;
 }
 

@@ -12,16 +12,16 @@
 #include <string.h>
 
 enum {
-	LIST_TEXT_BYTES_MAX = 256, /* of a search text */
+	LIST_TEXT_BYTES_MAX = 256, /* longest search text */
 	LIST_ESCAPED_BYTES = 3 * LIST_TEXT_BYTES_MAX + 1,
 	LIST_CURSOR_ESCAPED_BYTES = 3 * CAIRN_HUB_CURSOR_BYTES,
 	LIST_QUERY_BYTES_MAX = 8192,
-	/* Long properties of as many repositories fit in an answer. */
+	/* enough for the long properties of LIST_LONG_MAX repositories */
 	LIST_ANSWER_BYTES_MAX = 16 << 20,
 	LIST_LONG_MAX = 100,
 	LIST_SIBLINGS_MAX = 20,
 	LIST_SIBLINGS_OF_ONE_MAX = 1000,
-	LIST_SIBLINGS_BYTES_MAX = 512 * 1024, /* of one repository */
+	LIST_SIBLINGS_BYTES_MAX = 512 * 1024, /* siblings of one repository */
 };
 _Static_assert(LIST_LONG_MAX *(CAIRN_INDEX_CARD_DATA_MAX + CAIRN_INDEX_CARD_TAGS_MAX + CAIRN_INDEX_CARD_CONFIG_MAX +
 			       2048) < LIST_ANSWER_BYTES_MAX,
@@ -29,24 +29,24 @@ _Static_assert(LIST_LONG_MAX *(CAIRN_INDEX_CARD_DATA_MAX + CAIRN_INDEX_CARD_TAGS
 _Static_assert(CAIRN_INDEX_REPOS_MAX *(CAIRN_INDEX_CARD_TAGS_MAX + 2048) < LIST_ANSWER_BYTES_MAX,
 	       "a page with tags fits");
 
-/* A repository whose files are listed, too, once the list is read. */
+/* A repository whose files are written later, when all repositories were read. */
 struct list_item {
 	struct cairn_index_repo repo;
-	struct cairn_buf text; /* owned: its description, an object that is still open */
+	struct cairn_buf text; /* its description: an object that is still open; owned */
 	struct cairn_json_out w;
 };
 
 struct list_request {
 	struct hub_repo repo;
 	struct cairn_hub_repo_list list;
-	const char *path; /* the end of the address; NULL: the author's repositories */
-	const char *sort; /* as in the request */
-	bool settings;    /* the answer is about disk usage only */
-	uint64_t bytes;   /* of all listed repositories; 0: not known, since there are further pages */
+	const char *path; /* the path of the route, for the next page; NULL: that of the author's repositories */
+	const char *sort; /* the order, as in the request */
+	bool settings;    /* the answer is only about disk usage */
+	uint64_t bytes;   /* bytes of all listed repositories; 0: unknown, because there are further pages */
 	struct hub_filter filter;
 	const char *words[CAIRN_INDEX_WORDS_ASKED_MAX];
 	unsigned wanted;         /* enum hub_property */
-	struct list_item *items; /* owned; of LIST_SIBLINGS_MAX. NULL: no files are listed */
+	struct list_item *items; /* room for LIST_SIBLINGS_MAX, owned; NULL: no files are listed */
 	uint32_t n_items;
 	struct cairn_json_out w;
 	char next[CAIRN_HUB_CURSOR_BYTES];
@@ -76,7 +76,8 @@ static void list_put_usage(const struct list_request *l, struct cairn_json_out *
 		cairn_json_put_u64(w, "storagePercent", (uint64_t)(100 * (double)repo->bytes / (double)l->bytes + 0.5));
 }
 
-/* A list does not look who may read the files of each repository with a gate: it leaves out what config.json says. */
+/* Writes a repository of the list. Leaves out what config.json says, because a list does not check who may read the
+ * files of each gated repository. */
 static void list_put_repo(const struct list_request *l, struct cairn_json_out *w, const struct cairn_index_repo *repo)
 {
 	char oid[CAIRN_GIT_OID_CHARS + 1];
@@ -121,7 +122,7 @@ static void list_visit(void *ctx, const struct cairn_index_repo *repo)
 	cairn_json_close(&l->w);
 }
 
-/* Writes an item with its files, unless it has gone meanwhile. */
+/* Writes an item with its files, unless the repository was removed meanwhile. */
 static enum cairn_status list_put_item(struct list_request *l, struct list_item *item)
 {
 	struct hub_call *call = &l->repo.call;
@@ -150,7 +151,7 @@ static void list_add_up(void *ctx, const struct cairn_index_repo *repo)
 	((struct list_request *)ctx)->bytes += repo->bytes;
 }
 
-/* Sums up the bytes: shares are of all that the asker sees. */
+/* Sums up the bytes of all repositories that the asker sees. The answer gives each repository's share of them. */
 static enum cairn_status list_sum(struct list_request *l)
 {
 	struct hub_call *call = &l->repo.call;
@@ -193,7 +194,7 @@ static const char *list_escape(char out[static LIST_ESCAPED_BYTES], const char *
 	return out;
 }
 
-/* Appends what the next page is asked for, too: "&filter=a&expand=tags". */
+/* Appends the query arguments that the request for the next page repeats: "&filter=a&expand=tags". */
 static void list_put_query(struct cairn_buf *out, const struct list_request *l)
 {
 	hub_filter_put(out, &l->filter);
@@ -248,7 +249,7 @@ static struct list_request *list_new(struct http_request *req, const char *path)
 	return l;
 }
 
-/* There are no likes and no trends: a request for such an order gets the order by last change. */
+/* Returns the order of a list. There are no likes and no trends here: those orders become the order by last change. */
 static enum cairn_index_repo_sort list_sort(const char *sort)
 {
 	if (sort && strcmp(sort, "createdAt") == 0)
@@ -256,16 +257,16 @@ static enum cairn_index_repo_sort list_sort(const char *sort)
 	return sort && strcmp(sort, "id") == 0 ? CAIRN_INDEX_BY_NAME : CAIRN_INDEX_BY_UPDATE;
 }
 
-/* Reads which properties are wanted. Long ones make pages shorter. @return false: an error was replied */
+/* Reads which properties are wanted. Long properties make pages shorter. @return false: an error was replied */
 static bool list_read_wanted(struct http_request *req, struct list_request *l)
 {
-	bool full = hub_says_yes(http_query_arg(req, "full")), is_model = l->list.kind == CAIRN_INDEX_MODEL;
+	bool full = hub_query_is_true(http_query_arg(req, "full")), is_model = l->list.kind == CAIRN_INDEX_MODEL;
 	unsigned otherwise = HUB_BRIEF;
 	if (full)
 		otherwise |= HUB_SHA | HUB_SIBLINGS | (is_model ? 0 : HUB_CARD_DATA);
-	if (hub_says_yes(http_query_arg(req, "cardData")))
+	if (hub_query_is_true(http_query_arg(req, "cardData")))
 		otherwise |= HUB_CARD_DATA;
-	if (hub_says_yes(http_query_arg(req, "config")))
+	if (hub_query_is_true(http_query_arg(req, "config")))
 		otherwise |= HUB_CONFIG;
 	if (!hub_properties_read(req, otherwise, &l->wanted))
 		return false;
@@ -278,7 +279,7 @@ static bool list_read_wanted(struct http_request *req, struct list_request *l)
 	return true;
 }
 
-/* @return false: an error was replied */
+/* Reads which repositories are wanted. @return false: an error was replied */
 static bool list_read_filter(struct http_request *req, struct list_request *l)
 {
 	if (!hub_filter_read(req, &l->filter))

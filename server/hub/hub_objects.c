@@ -1,5 +1,4 @@
-/* The contents of a bucket: GET /api/buckets/{namespace}/{name}/tree, …/tree/{prefix}, POST …/paths-info, POST …/batch.
- */
+/* A bucket's contents: GET /api/buckets/{namespace}/{name}/tree, …/tree/{prefix}, POST …/paths-info, POST …/batch. */
 #include "base/percent.h"
 #include "server/ask/hub_reply.h"
 #include "server/ask/hub_repo.h"
@@ -10,8 +9,8 @@
 #include <string.h>
 
 enum {
-	OBJECTS_BODY_BYTES_MAX = 8 << 20,    /* 1,000 paths with every byte escaped, and the rest of each line */
-	OBJECTS_ANSWER_BYTES_MAX = 16 << 20, /* as many entries */
+	OBJECTS_BODY_BYTES_MAX = 8 << 20,    /* enough for 1,000 paths with every byte escaped */
+	OBJECTS_ANSWER_BYTES_MAX = 16 << 20, /* enough for OBJECTS_PATHS_MAX entries */
 	OBJECTS_PATHS_MAX = 1000,
 	OBJECTS_ESCAPED_BYTES = 3 * CAIRN_INDEX_PATH_MAX + 1,
 };
@@ -19,7 +18,7 @@ enum {
 struct objects_request {
 	struct hub_repo bucket;
 	struct cairn_hub_operations operations; /* of a batch; owned */
-	bool recursive, nothing;                /* of a tree; nothing: the prefix is no valid path */
+	bool recursive, nothing; /* of a tree; nothing: the prefix is not a valid path, so the tree is empty */
 	char prefix[CAIRN_INDEX_PATH_MAX + 1];
 	char from[CAIRN_INDEX_PATH_MAX + 1];
 	char next[CAIRN_INDEX_PATH_MAX + 1];
@@ -132,8 +131,6 @@ static void objects_get_some(struct http_request *req)
 {
 	objects_get(req, http_path_arg(req, "prefix"));
 }
-
-/* --- bodies ------------------------------------------------------------------------------------------------------- */
 
 /* --- paths-info --------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
-/* Answers what everybody may know of an account: GET /api/users/{name}/overview, GET /api/organizations/{name}/overview
- * and /members (source: huggingface_hub, HfApi.get_user_overview and its neighbours). */
+/* Answers what everybody may know about an account: GET /api/users/{name}/overview, GET
+ * /api/organizations/{name}/overview and /members (source: huggingface_hub, HfApi.get_user_overview and others). */
 #include "base/json.h"
 #include "cas/service/public_id.h"
 #include "hub/repo.h"
@@ -7,8 +7,8 @@
 
 struct overview_call {
 	struct hub_call call;
-	const char *name;                   /* the request's */
-	enum cairn_index_account_kind kind; /* of the account that is looked for */
+	const char *name;                   /* borrowed from the request */
+	enum cairn_index_account_kind kind; /* kind of the account to look for */
 	struct cairn_json_out w;
 };
 
@@ -32,18 +32,18 @@ static void overview_put_member(void *ctx, const struct cairn_index_account *acc
 	cairn_json_close(&o->w);
 }
 
-/* Finds the account. @return CAIRN_OK; CAIRN_E_NOT_FOUND also an account of another kind (account.unknown); as index
- * and store */
+/* Finds the account. @return CAIRN_OK; CAIRN_E_NOT_FOUND: no account, or one of another kind (account.unknown); errors
+ * of index and store */
 static enum cairn_status overview_find(struct overview_call *o, struct cairn_index_account *out)
 {
 	struct hub_call *call = &o->call;
 	if (call->asker.shut_out)
 		return cairn_hub_no_account(&call->diag);
-	enum cairn_status status = cairn_hub_find_account(&call->job.app->hub, o->name, out, &call->diag);
+	enum cairn_status status = cairn_hub_see_account(&call->job.app->hub, &call->asker, o->name, out, &call->diag);
 	return status == CAIRN_OK && out->kind != o->kind ? cairn_hub_no_account(&call->diag) : status;
 }
 
-/* Puts the organisations of a user, for this user alone: only members see who belongs to one. */
+/* Writes the organisations of a user, for this user alone: only members may see who belongs to an organisation. */
 static void overview_put_organisations(struct overview_call *o, const struct cairn_index_account *user)
 {
 	struct hub_call *call = &o->call;

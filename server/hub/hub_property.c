@@ -7,7 +7,7 @@
 
 static const struct {
 	const char *name;
-	unsigned bit; /* 0: known, but not here */
+	unsigned bit; /* 0: a property of the public hub that has no meaning here */
 } PROPERTIES[] = {
 	{"author", HUB_AUTHOR},
 	{"private", HUB_PRIVATE},

@@ -1,4 +1,4 @@
-/* The properties of a repository that clients name, with expand or by flags such as full. */
+/* The properties of a repository that clients select, with expand or with flags such as full. */
 #ifndef CAIRN_SERVER_HUB_PROPERTY_H
 #define CAIRN_SERVER_HUB_PROPERTY_H
 
@@ -22,18 +22,18 @@ enum hub_property {
 	HUB_SHA = 1 << 14,
 	HUB_SIBLINGS = 1 << 15,
 	HUB_STORAGE = 1 << 16,
-	/* Each description of a repository has these, if a client asks for nothing else. */
+	/* every description of a repository has these, unless the client selects others */
 	HUB_BRIEF = (1 << 12) - 1,
-	/* These are of its card. */
+	/* those that come from the card */
 	HUB_OF_CARD = HUB_TAGS | HUB_TASK | HUB_LIBRARY | HUB_CARD_DATA | HUB_CONFIG,
-	/* A description of a single repository has all. */
+	/* the description of a single repository has all of these */
 	HUB_FULL = (1 << 17) - 1,
-	/* Only a client that names it gets this of a single model: it is read from files. */
+	/* read from files, so only for a single model, if the client selects it */
 	HUB_TENSORS = 1 << 17,
 };
 
-/** Reads the repeated query arguments expand, or expand[]: the names of properties. Names of the public hub that mean
- * nothing here are accepted. @param otherwise  if there are none @return false: an error was replied */
+/** Reads the repeated query arguments expand, or expand[]: names of properties. Names that only the public hub knows
+ * are accepted. @param otherwise  the result if the arguments are absent @return false: an error was replied */
 bool hub_properties_read(struct http_request *req, unsigned otherwise, unsigned *out);
 const char *hub_property_name(enum hub_property property);
 

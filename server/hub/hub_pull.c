@@ -1,6 +1,6 @@
 /* Pull requests: GET and POST /api/{type}/{namespace}/{name}/discussions, GET …/discussions/{number}, POST
- * …/discussions/{number}/merge and …/status. All who may read a repository open them, also by a commit with create_pr.
- * Writers, and the person who opened one, commit to it and close it. Only writers merge it. */
+ * …/discussions/{number}/merge and …/status. Everybody who may read a repository may open one, also by a commit with
+ * create_pr. Writers, and whoever opened a pull request, may commit to it and close it. Only writers may merge it. */
 #include "base/decimal.h"
 #include "hub/pull.h"
 #include "hub/revision.h"
@@ -23,9 +23,9 @@ enum {
 
 struct pull_request {
 	struct hub_repo repo;
-	struct cairn_json *json;    /* of the body; owned */
+	struct cairn_json *json;    /* the parsed body; owned */
 	struct cairn_hub_pull pull; /* owned */
-	int64_t number;             /* of the address; 0: none */
+	int64_t number;             /* from the address; 0: none */
 	struct cairn_index_pull_list list;
 	struct cairn_json_out w;
 };
@@ -60,7 +60,7 @@ static struct pull_request *pull_new_numbered(struct http_request *req, void (*r
 	return p;
 }
 
-/* Finds the pull request of the address in the repository that was found. */
+/* Finds the pull request of the address, in the repository that was already found. */
 static bool pull_find_of_found(struct pull_request *p)
 {
 	struct hub_call *call = &p->repo.call;
@@ -73,8 +73,6 @@ static bool pull_find(struct pull_request *p, enum cairn_hub_access need)
 {
 	return hub_repo_find(&p->repo, need) && pull_find_of_found(p);
 }
-
-/* --- answers ------------------------------------------------------------------------------------------------------ */
 
 static const char *pull_state_name(enum cairn_index_pull_state state)
 {
@@ -91,7 +89,7 @@ static void pull_put_author(struct cairn_json_out *w, const char *name)
 	cairn_json_close(w);
 }
 
-/* Writes a pull request as an object, which is left open. */
+/* Writes a pull request as an object, and leaves the object open. */
 static void pull_put(struct pull_request *p, const struct cairn_index_pull *pull)
 {
 	char when[HUB_TIME_BYTES];
@@ -113,15 +111,15 @@ static void pull_put(struct pull_request *p, const struct cairn_index_pull *pull
 struct pull_event {
 	const char *type, *author;
 	int64_t at_unix_s;
-	unsigned nth; /* of the pull request's events */
+	unsigned nth; /* number of the event in its pull request */
 };
 
-/* Opens the object of an event and its data, which are left open. */
+/* Opens the object of an event and its data, and leaves both open. */
 static void pull_open_event(struct cairn_json_out *w, const char *member, const struct cairn_hub_pull *pull,
 			    const struct pull_event *event)
 {
 	char id[64], when[HUB_TIME_BYTES];
-	/* The number of the repository is left out: it would tell how many there are. */
+	/* leave out the number of the repository: it would reveal how many repositories there are */
 	(void)snprintf(id, sizeof(id), "%" PRId64 "-%u", pull->about.number, event->nth);
 	cairn_json_open_object(w, member);
 	cairn_json_put_text(w, "id", id);
@@ -134,7 +132,8 @@ static void pull_open_event(struct cairn_json_out *w, const char *member, const 
 static void pull_put_status(struct cairn_json_out *w, const char *member, const struct cairn_hub_pull *pull)
 {
 	const struct cairn_index_pull *about = &pull->about;
-	bool is_open = about->state == CAIRN_INDEX_PULL_OPEN; /* since its beginning: none is opened again */
+	/* A pull request never reopens, so the status event of an open one has the pull request's author and time. */
+	bool is_open = about->state == CAIRN_INDEX_PULL_OPEN;
 	const struct pull_event event = {"status-change", is_open ? about->author : about->ended_by,
 					 is_open ? about->at_unix_s : about->ended_unix_s, 2};
 	pull_open_event(w, member, pull, &event);
@@ -185,7 +184,7 @@ static void pull_put_details(struct pull_request *p)
 	(void)snprintf(base, sizeof(base), "refs/heads/%s", about->base);
 	pull_put(p, about);
 	pull_put_events(w, &p->pull);
-	cairn_json_open_array(w, "filesWithConflicts"); /* conflicts are only reported by the merge */
+	cairn_json_open_array(w, "filesWithConflicts"); /* only the merge reports conflicts */
 	cairn_json_close(w);
 	cairn_json_open_object(w, "changes");
 	cairn_json_put_text(w, "base", base);
@@ -196,8 +195,6 @@ static void pull_put_details(struct pull_request *p)
 	cairn_json_close(w);
 	cairn_json_close(w);
 }
-
-/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static void pull_visit(void *ctx, const struct cairn_index_pull *pull)
 {
@@ -253,8 +250,6 @@ static void pull_get(struct http_request *req)
 		route_job_start(req);
 }
 
-/* --- changing ----------------------------------------------------------------------------------------------------- */
-
 static const char *pull_text(const struct pull_request *p, const char *member)
 {
 	const char *text = cairn_json_text_of(p->json, member);
@@ -308,8 +303,8 @@ static void pull_merge(struct hub_call *call)
 		pull_put_details(p);
 }
 
-/* Finds the pull request of the address for somebody who may close it. The account that opened it may close it even
- * when it may not read the repository any more, since the pull request counts for it until then. */
+/* Finds the pull request of the address for an asker who may close it. The account that opened it may close it even
+ * after losing the right to read the repository, because the pull request counts for that account until then. */
 static bool pull_find_to_close(struct pull_request *p)
 {
 	struct hub_call *call = &p->repo.call;
@@ -323,14 +318,14 @@ static bool pull_find_to_close(struct pull_request *p)
 		cairn_hub_find_own_proposal(&call->job.app->hub, &call->asker, p->repo.kind, p->repo.namespace,
 					    p->repo.name, revision, &p->repo.repo);
 	if (status == CAIRN_E_NOT_FOUND)
-		return false; /* as it was refused */
+		return false; /* keep the status of the first refusal */
 	cairn_diag_clear(&call->diag);
 	call->status = status;
 	p->repo.access = CAIRN_HUB_SEE;
 	return status == CAIRN_OK && pull_find_of_found(p);
 }
 
-/* An open pull request can be closed. An ended one cannot be reopened; a new one can begin at refs/pr/NUMBER. */
+/* Closes an open pull request. A closed or merged one cannot be reopened; a new one can begin at refs/pr/NUMBER. */
 static void pull_set_status(struct hub_call *call)
 {
 	struct pull_request *p = (struct pull_request *)call;

@@ -1,4 +1,4 @@
-/* Quotas, for the operator: GET /v1/quotas?place=PLACE, GET /v1/quotas, and POST /v1/quotas. With a hub and without. */
+/* Quotas, for operators: GET /v1/quotas?place=PLACE, GET /v1/quotas, POST /v1/quotas. They work without a hub, too. */
 #include "base/json.h"
 #include "hub/quota.h"
 #include "server/ask/route_args.h"
@@ -13,9 +13,9 @@
 
 enum {
 	QUOTA_BODY_BYTES_MAX = 4096,
-	QUOTA_PLACE_BYTES = 2 * CAIRN_INDEX_ACCOUNT_NAME_MAX + 32, /* longer places do not exist */
+	QUOTA_PLACE_BYTES = 2 * CAIRN_INDEX_ACCOUNT_NAME_MAX + 32, /* no place has a longer name */
 	QUOTA_LIMIT_DEFAULT = 100,
-	QUOTA_LIST_BYTES_MAX = 1024 * 1024, /* rows of at most 1 KiB */
+	QUOTA_LIST_BYTES_MAX = 1024 * 1024, /* enough for rows of at most 1 KiB */
 };
 
 struct quota_request {
@@ -23,10 +23,10 @@ struct quota_request {
 	struct route_body body;
 	char place[QUOTA_PLACE_BYTES];
 	bool sets;
-	uint64_t limit_bytes; /* to be set */
-	uint32_t limit;       /* rows of a list, which begins after the place */
+	uint64_t limit_bytes; /* the quota to set */
+	uint32_t limit;       /* number of rows of a list, which begins after the place */
 	struct cairn_buf list;
-	struct cairn_json_out json; /* into it */
+	struct cairn_json_out json; /* writes into list */
 	struct cairn_index_room room;
 	enum cairn_status status;
 	struct cairn_diag diag;
@@ -80,7 +80,7 @@ static void quota_reply(struct http_request *req, struct route_job *job)
 	route_reply_made(req, CAIRN_OK, &json);
 }
 
-/* Reads the place. A cut one matches none. */
+/* Reads the place. A name that was cut matches no place. */
 static bool quota_take_place(struct quota_request *q, const char *place)
 {
 	int n = place ? snprintf(q->place, sizeof(q->place), "%s", place) : -1;
@@ -97,8 +97,6 @@ static void quota_get_one(struct http_request *req, const char *place)
 	else
 		http_reply_error(req, 400, "quota.body", "ask with place=ACCOUNT, or place=models/ACCOUNT/NAME", NULL);
 }
-
-/* --- lists -------------------------------------------------------------------------------------------------------- */
 
 static void quota_visit(void *ctx, const char *place, const struct cairn_index_room *room)
 {
@@ -136,7 +134,7 @@ static void quota_get_all(struct http_request *req)
 	if (!q)
 		return;
 	q->list = cairn_buf_init(QUOTA_LIST_BYTES_MAX);
-	q->job.work.lane = CAIRN_LANE_HEAVY; /* its duration grows with accounts and repositories */
+	q->job.work.lane = CAIRN_LANE_HEAVY; /* with many accounts and repositories this takes long */
 	q->job.for_reply = true;
 	if (route_limit(req, QUOTA_LIMIT_DEFAULT, CAIRN_HUB_QUOTAS_PAGE_MAX, &q->limit) &&
 	    (!after || quota_take_place(q, after)))
@@ -154,8 +152,6 @@ static void quota_get(struct http_request *req)
 	else
 		quota_get_all(req);
 }
-
-/* --- setting ------------------------------------------------------------------------------------------------------ */
 
 static void quota_post_head(struct http_request *req)
 {

@@ -1,5 +1,5 @@
-/* Repositories as a whole: POST /api/repos/create, DELETE /api/repos/delete, POST /api/repos/move, and of
- * /api/{type}/{namespace}/{name} PUT …/settings, GET …/auth-check and …/auth-check/write. */
+/* Creates, deletes, moves and configures repositories: POST /api/repos/create, DELETE /api/repos/delete, POST
+ * /api/repos/move, and of /api/{type}/{namespace}/{name} PUT …/settings, GET …/auth-check and …/auth-check/write. */
 #include "hub/commit.h"
 #include "hub/stranger.h"
 #include "server/ask/hub_reply.h"
@@ -14,13 +14,13 @@ enum {
 	REPOS_BODY_BYTES_MAX = 65536,
 	REPOS_NEW_BODY_BYTES_MAX = 8 << 20, /* includes the files of the first commit */
 	REPOS_NAME_BYTES = CAIRN_INDEX_REPO_NAME_MAX + 1,
-	REPOS_ID_BYTES = 2 * REPOS_NAME_BYTES, /* of namespace/name */
+	REPOS_ID_BYTES = 2 * REPOS_NAME_BYTES, /* room for "namespace/name" */
 };
 
 struct repos_request {
 	struct hub_repo repo;
 	struct cairn_json *json;       /* the body; owned */
-	struct cairn_hub_commit first; /* files of a new repository; owned */
+	struct cairn_hub_commit first; /* the first files of a new repository; owned */
 	bool is_private, for_writing;
 	enum cairn_index_gate gate;
 	bool says_private, says_gate, says_pulls, pulls_closed;
@@ -37,8 +37,6 @@ static void repos_free(void *state)
 	hub_repo_fini(&r->repo);
 	free(r);
 }
-
-/* --- bodies ------------------------------------------------------------------------------------------------------- */
 
 /* Begins a request whose body names the repository. */
 static void repos_begin(struct http_request *req, void (*run)(struct hub_call *call))
@@ -57,7 +55,8 @@ static const char *repos_text(const struct repos_request *r, const char *member)
 	return cairn_json_text_of(r->json, member);
 }
 
-/* Reads {"type","name","organization"}, as namespace and name; without a type: a model. @return whether valid */
+/* Reads {"type","name","organization"} as namespace and name. Without a type, the kind is a model. @return true: they
+ * are valid */
 static bool repos_take_name(struct repos_request *r)
 {
 	const char *type = repos_text(r, "type"), *organization = repos_text(r, "organization");
@@ -98,8 +97,6 @@ static void repos_take_settings(struct repos_request *r)
 		r->gate = strcmp(gated, "manual") == 0 ? CAIRN_INDEX_GATE_MANUAL : CAIRN_INDEX_GATE_AUTO;
 }
 
-/* --- making one --------------------------------------------------------------------------------------------------- */
-
 static void repos_put_made(struct repos_request *r, enum cairn_status status)
 {
 	struct hub_repo *repo = &r->repo;
@@ -123,7 +120,7 @@ static void repos_put_file(struct cairn_json_out *w, const char *path, const cha
 	w->comma = false;
 }
 
-/* Reads "files" and "license" of the JavaScript client, as lines of a commit. */
+/* Converts "files" and "license" of the JavaScript client to lines of a commit. */
 static enum cairn_status repos_read_files(struct repos_request *r)
 {
 	const struct cairn_json *files = cairn_json_get(r->json, "files");
@@ -154,7 +151,7 @@ static void repos_make(struct hub_call *call)
 {
 	struct repos_request *r = (struct repos_request *)call;
 	struct hub_repo *repo = &r->repo;
-	r->json = route_body_json_list(&repo->body); /* it may have many files, so it is parsed in its turn */
+	r->json = route_body_json_list(&repo->body); /* parsed on a worker, because it may have many files */
 	repos_take_settings(r);
 	if (!repos_take_name(r)) {
 		call->status = cairn_fail(&call->diag, CAIRN_E_USAGE, "repo.body", CAIRN_NO_OFFSET,
@@ -192,8 +189,6 @@ static void repos_create_head(struct http_request *req)
 	repos_begin(req, repos_make);
 }
 
-/* --- deleting one ------------------------------------------------------------------------------------------------- */
-
 static void repos_drop(struct hub_call *call)
 {
 	struct repos_request *r = (struct repos_request *)call;
@@ -218,9 +213,7 @@ static void repos_delete_done(struct http_request *req)
 		repos_refuse_body(req, "send {\"name\":NAME,\"organization\":NAMESPACE,\"type\":TYPE}");
 }
 
-/* --- another name ------------------------------------------------------------------------------------------------- */
-
-/* Clients search for these very words. */
+/* Sets the message for a name that is taken. Clients search it for exactly these words. */
 static void repos_name_taken(struct cairn_diag *diag, enum cairn_index_repo_kind kind, const char *account,
 			     const char *name)
 {

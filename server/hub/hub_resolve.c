@@ -1,6 +1,7 @@
 /* Serves the bytes of files by their paths: HEAD and GET /buckets/{namespace}/{name}/resolve/{path}, and
  * [/{type}]/{namespace}/{name}/resolve/{revision}/{path} and …/raw/… of repositories, where models have no type. */
 #include "base/percent.h"
+#include "mirror/evict.h"
 #include "server/ask/hub_mirror.h"
 #include "server/ask/hub_reply.h"
 #include "server/hub/hub_bytes.h"
@@ -9,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- buckets ------------------------------------------------------------------------------------------------------ */
 
 struct resolve_object {
 	struct hub_bytes bytes;
@@ -48,17 +47,15 @@ static void resolve_get_object(struct http_request *req)
 	struct resolve_object *o = hub_bytes_new(req, sizeof(*o), CAIRN_INDEX_BUCKET, resolve_find_object);
 	if (!o)
 		return;
-	/* An invalid path matches no file. */
+	/* an invalid path matches no file */
 	(void)cairn_percent_decode(o->bytes.path, sizeof(o->bytes.path), http_path_arg(req, "path"));
 	route_job_ask(req);
 }
 
-/* --- repositories ------------------------------------------------------------------------------------------------- */
-
 struct resolve_entry {
 	struct hub_bytes bytes;
-	const char *raw; /* revision and path, as the address has them; the request's */
-	bool as_in_git;  /* send the pointer of a file whose bytes are in the store */
+	const char *raw; /* revision and path, as in the address; borrowed from the request */
+	bool as_in_git;  /* for a file whose bytes are in the store, send its pointer */
 	struct cairn_index_entry entry;
 };
 
@@ -86,7 +83,7 @@ static void resolve_open_entry(struct hub_bytes *b)
 					    &b->reader, &call->diag);
 }
 
-/* Finds a file whose bytes are in the store. */
+/* Finds a file whose bytes are kept in the store. */
 static void resolve_stored(struct resolve_entry *e)
 {
 	struct hub_bytes *b = &e->bytes;
@@ -128,16 +125,25 @@ static void resolve_pointer(struct resolve_entry *e)
 		b->repo.call.status = CAIRN_E_NOMEM;
 }
 
-/* Are bytes wanted that have not come from the mirrored hub yet? A HEAD is answered without them. */
+/* Does the client want bytes that have not yet come from the mirrored hub? A HEAD is answered without the bytes. */
 static bool resolve_is_lacking(struct resolve_entry *e)
 {
 	bool is_pointer = e->as_in_git && e->entry.kind == CAIRN_INDEX_XET;
 	return e->bytes.repo.repo.is_mirrored && e->entry.is_absent && !is_pointer;
 }
 
+/* Notes that a file was read. A HEAD counts, too: clients that speak Xet then read the xorbs. */
+static void resolve_note_use(const struct resolve_entry *e)
+{
+	struct cairn_mirror *mirror = e->bytes.repo.call.job.app->mirror;
+	if (mirror && e->bytes.repo.repo.is_mirrored && e->entry.has_file)
+		cairn_mirror_note_use(mirror, e->entry.content);
+}
+
 static void resolve_present(struct resolve_entry *e)
 {
 	struct hub_bytes *b = &e->bytes;
+	resolve_note_use(e);
 	if (e->entry.kind == CAIRN_INDEX_INLINE)
 		resolve_kept(e);
 	else if (e->entry.kind == CAIRN_INDEX_PLAIN)
@@ -148,14 +154,14 @@ static void resolve_present(struct resolve_entry *e)
 		resolve_stored(e);
 }
 
-/* Opens a file that is on its way. It may have come meanwhile. */
+/* Opens a file that is being fetched from the mirrored hub. If it has arrived meanwhile, opens it as usual. */
 static void resolve_stream(struct resolve_entry *e)
 {
 	struct hub_bytes *b = &e->bytes;
 	struct hub_call *call = &b->repo.call;
 	call->status = hub_stream_open(&b->stream, &b->repo, &b->range, &b->extent);
 	if (call->status == CAIRN_E_LIMIT)
-		call->status = CAIRN_OK; /* the range is past the end: without a stream, the reply says so */
+		call->status = CAIRN_OK; /* past the end: without a stream, the reply refuses the range */
 	if (call->status != CAIRN_E_NOT_FOUND)
 		return;
 	cairn_diag_clear(&call->diag);
@@ -167,7 +173,7 @@ static void resolve_stream(struct resolve_entry *e)
 		resolve_present(e);
 }
 
-/* Headers alone are answered without bytes. */
+/* Replies for a file whose bytes are not here yet. A request for its headers does not fetch the bytes. */
 static void resolve_absent(struct resolve_entry *e)
 {
 	struct hub_bytes *b = &e->bytes;
@@ -186,7 +192,7 @@ static void resolve_find_entry(struct hub_call *call)
 	if (!hub_repo_find_place(&b->repo, CAIRN_HUB_READ, e->raw, b->path))
 		return;
 	call->status = cairn_hub_find_entry(&call->job.app->hub, &b->repo.commit, b->path, &e->entry, &call->diag);
-	/* Clients take a failed HEAD for a lost connection; of a failed GET they show the message. */
+	/* Clients take a failed HEAD for a lost connection. After a failed GET they show the message. */
 	if (call->status == CAIRN_OK && !b->head)
 		call->status = cairn_hub_believe_entry(&e->entry, &call->diag);
 	if (call->status == CAIRN_OK && e->entry.kind == CAIRN_INDEX_FOLDER)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAM_WINDOW_BYTES = 16 << 20 }; /* before each of them the right to read is asked again */
+enum { STREAM_WINDOW_BYTES = 16 << 20 }; /* after each window the right to read is checked again */
 
 struct hub_stream {
 	struct app *app;
@@ -16,11 +16,11 @@ struct hub_stream {
 	enum cairn_index_repo_kind kind;
 	int64_t repo;
 	char account[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1], name[CAIRN_INDEX_REPO_NAME_MAX + 1];
-	uint8_t who[CAIRN_SHA256_BYTES]; /* of the token that the mirrored hub lets in, if asker.admitted */
-	uint64_t asked_at;               /* where the right is asked again */
-	pthread_mutex_t lock;            /* guards the rest */
-	bool woken;                      /* since the last read that found nothing */
-	struct http_waiter *waiter;      /* NULL: nobody waits */
+	uint8_t who[CAIRN_SHA256_BYTES]; /* SHA-256 of the admitted token, if asker.admitted */
+	uint64_t asked_at;               /* position at which the right is checked again */
+	pthread_mutex_t lock;            /* guards the members below */
+	bool woken;                      /* bytes have come since the last read that found none */
+	struct http_waiter *waiter;      /* NULL: no reply waits */
 };
 
 enum cairn_status hub_stream_open(struct hub_stream **out, struct hub_repo *r, const struct cairn_byte_range *range,
@@ -65,8 +65,11 @@ static bool stream_may_go_on(struct hub_stream *s, uint64_t pos)
 	if (pos < s->asked_at)
 		return true;
 	s->asked_at = pos + STREAM_WINDOW_BYTES;
-	if (s->asker.admitted && !cairn_mirror_admits(s->app->mirror, s->repo, s->who, true))
-		return false; /* the mirrored hub has refused the token since, or its answer is too old */
+	char name[CAIRN_INDEX_ALIAS_MAX + 1];
+	(void)snprintf(name, sizeof(name), "%s/%s", s->account, s->name);
+	if (s->asker.admitted &&
+	    !cairn_mirror_admits(s->app->mirror, s->kind, name, s->repo, s->who, !cairn_mirror_is_up(s->app->mirror)))
+		return false; /* the token was refused since, or the hub would have to be asked again */
 	return cairn_hub_find_repo(&s->app->hub, &s->asker, s->kind, s->account, s->name, CAIRN_HUB_READ, &repo,
 				   &diag) == CAIRN_OK &&
 	       repo.id == s->repo;
@@ -91,7 +94,7 @@ static ssize_t stream_read(void *ctx, uint64_t pos, uint8_t *out, size_t max)
 	size_t n = 0;
 	if (!stream_may_go_on(s, pos))
 		return -1;
-	s->woken = false; /* nothing wakes it now */
+	s->woken = false; /* nothing can wake the waiter any more */
 	enum cairn_mirror_read read = cairn_mirror_reader_read(s->reader, out, max, &n, stream_wake, s, &diag);
 	if (read == CAIRN_MIRROR_READ_NOT_YET)
 		return HTTP_NOT_YET;
@@ -113,7 +116,7 @@ static bool stream_wait(void *ctx, uint64_t pos, struct http_waiter *waiter)
 	return waits;
 }
 
-/* A wake-up that cannot be taken back any more is on its way to stream_wake(). */
+/* Takes the waiter back. A wake-up that can no longer be taken back is on its way to stream_wake(). */
 static bool stream_leave(void *ctx, struct http_waiter *waiter)
 {
 	struct hub_stream *s = ctx;

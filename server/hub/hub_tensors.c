@@ -1,6 +1,6 @@
-/* The heads of all files of a sharded model at once: GET /api/models/{namespace}/{name}/safetensors-metadata/{path},
- * where the path is that of the index that names the files (source: huggingface_hub,
- * HfApi.get_sharded_safetensors_metadata). */
+/* Sends the headers of all files of a sharded model at once: GET
+ * /api/models/{namespace}/{name}/safetensors-metadata/{path}. The path is that of the index file, which names the other
+ * files (source: huggingface_hub, HfApi.get_sharded_safetensors_metadata). */
 #include "base/percent.h"
 #include "hub/tensor_files.h"
 #include "server/hub/hub_routes.h"
@@ -10,7 +10,7 @@
 
 struct tensors_request {
 	struct hub_repo repo;
-	char path[CAIRN_INDEX_PATH_MAX + 1]; /* of the index */
+	char path[CAIRN_INDEX_PATH_MAX + 1]; /* path of the index file, which names the model's files */
 	struct cairn_json_out w;
 };
 
@@ -65,7 +65,7 @@ static void tensors_get(struct http_request *req)
 	struct tensors_request *t = hub_repo_new_git(req, sizeof(*t), tensors_run, hub_repo_show);
 	if (!t)
 		return;
-	/* An invalid path matches no file. */
+	/* an invalid path matches no file */
 	(void)cairn_percent_decode(t->path, sizeof(t->path), http_path_arg(req, "path"));
 	t->repo.call.answer = cairn_buf_init(CAIRN_HUB_TENSOR_HEADS_BYTES_MAX);
 	t->repo.call.job.work.lane = CAIRN_LANE_HEAVY;

@@ -1,5 +1,5 @@
-/* Tokens for the store: GET /api/buckets/{namespace}/{name}/xet-read-token and …/xet-write-token, and for repositories
- * the same with a revision at the end. */
+/* Tokens for the store: GET /api/buckets/{namespace}/{name}/xet-read-token and …/xet-write-token, and the same for
+ * repositories, with a revision at the end. */
 #include "cas/service/keys.h"
 #include "cas/service/repo.h"
 #include "hub/stranger.h"
@@ -15,8 +15,8 @@
 struct token_request {
 	struct hub_repo repo;
 	bool for_writing;
-	bool for_proposal, is_new; /* for a pull request; for a new one */
-	const char *raw;           /* the revision of the address; the request's */
+	bool for_proposal, is_new; /* is_new: for a pull request that is not yet open */
+	const char *raw;           /* the revision in the address; borrowed from the request */
 	char *token;               /* owned */
 	int64_t expires_unix_s;
 };
@@ -31,7 +31,7 @@ static void token_free(void *state)
 	free(t);
 }
 
-/* An operator's key may request a token for a repository that only the store knows, as without a hub. */
+/* Makes the claims for a repository that only the store knows. An operator's key may ask for it, as without a hub. */
 static void token_take_unknown(struct token_request *t, struct cairn_token_claims *claims)
 {
 	struct hub_repo *r = &t->repo;
@@ -48,13 +48,13 @@ static void token_take_unknown(struct token_request *t, struct cairn_token_claim
 	if (call->job.app->auth.keys)
 		call->status = cairn_cas_check_key(call->job.app->cas, call->digest, claims->scopes, claims->repo,
 						   &holder, &call->diag);
-	if (call->status == CAIRN_E_CONFLICT) /* the key permits less */
+	if (call->status == CAIRN_E_CONFLICT) /* the key permits less than was asked for */
 		call->status = CAIRN_E_DENIED;
 	claims->api_key = holder.id;
 	(void)snprintf(claims->subject, sizeof(claims->subject), "%.*s", (int)sizeof(claims->subject) - 1, holder.name);
 }
 
-/* A token for a pull request: a stranger's files go to a bucket of their account. */
+/* May the asker get a token for a pull request? A stranger's files go to a bucket of the stranger's account. */
 static bool token_may_propose(struct token_request *t)
 {
 	struct hub_call *call = &t->repo.call;
@@ -103,7 +103,7 @@ static void token_get(struct http_request *req, bool for_bucket, bool for_writin
 	t->repo.namespace = http_path_arg(req, "namespace");
 	t->repo.name = http_path_arg(req, "name");
 	t->for_writing = for_writing;
-	t->is_new = hub_says_yes(http_query_arg(req, "create_pr"));
+	t->is_new = hub_query_is_true(http_query_arg(req, "create_pr"));
 	t->raw = for_bucket ? NULL : http_path_arg(req, "revision");
 	t->for_proposal = for_writing && !for_bucket;
 	route_job_start(req);
@@ -119,7 +119,7 @@ static void token_get_write_of_bucket(struct http_request *req)
 	token_get(req, true, true);
 }
 
-/* A token is for the repository, whatever the revision: clients also send revisions that do not exist. */
+/* Replies with a token for the repository, whatever the revision is: clients also send revisions that do not exist. */
 static void token_get_read(struct http_request *req)
 {
 	token_get(req, false, false);

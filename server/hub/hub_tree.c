@@ -1,5 +1,5 @@
-/* The contents of a repository at a revision: GET /api/{type}/{namespace}/{name}/tree/{revision}[/{path}], POST
- * …/paths-info/{revision}. */
+/* The files and folders of a repository at a revision: GET /api/{type}/{namespace}/{name}/tree/{revision}[/{path}],
+ * POST …/paths-info/{revision}. */
 #include "base/percent.h"
 #include "server/ask/hub_entry.h"
 #include "server/ask/hub_reply.h"
@@ -15,15 +15,15 @@ enum {
 	TREE_BODY_BYTES_MAX = 8 << 20,
 	TREE_ANSWER_BYTES_MAX = 32 << 20,
 	TREE_PATHS_MAX = 1000,
-	TREE_NAME_BYTES = 32, /* of a form's fields */
+	TREE_NAME_BYTES = 32, /* room for the name of a form's field */
 	TREE_ESCAPED_BYTES = 3 * CAIRN_INDEX_PATH_MAX + 1,
 };
 
 struct tree_request {
 	struct hub_repo repo;
 	struct hub_entries entries; /* owned */
-	const char *place;          /* revision, and path of a tree: as the address has it; the request's */
-	const char *cursor;         /* as the address has it; the request's */
+	const char *place;  /* the revision, and the path of a tree, as in the address; borrowed from the request */
+	const char *cursor; /* as in the address; borrowed from the request */
 	bool recursive, expand, is_form;
 	uint32_t limit, n_asked;
 	char folder[CAIRN_INDEX_PATH_MAX + 1];
@@ -60,8 +60,6 @@ static void tree_put(struct tree_request *t)
 	cairn_json_close(&w);
 }
 
-/* --- tree --------------------------------------------------------------------------------------------------------- */
-
 static void tree_list(struct hub_call *call)
 {
 	struct tree_request *t = (struct tree_request *)call;
@@ -75,7 +73,7 @@ static void tree_list(struct hub_call *call)
 		tree_put(t);
 }
 
-/* The next page stays at the same commit, even if the branch moves. */
+/* Replies with a page of the list. The next page's address has the commit, so pages fit even if the branch moves. */
 static void tree_show_list(struct http_request *req, struct hub_call *call)
 {
 	const struct tree_request *t = (const struct tree_request *)call;
@@ -96,16 +94,14 @@ static void tree_get(struct http_request *req)
 	struct tree_request *t = tree_new(req, tree_list, tree_show_list);
 	if (!t)
 		return;
-	t->recursive = hub_says_yes(http_query_arg(req, "recursive"));
-	t->expand = hub_says_yes(http_query_arg(req, "expand"));
+	t->recursive = hub_query_is_true(http_query_arg(req, "recursive"));
+	t->expand = hub_query_is_true(http_query_arg(req, "expand"));
 	t->cursor = cursor && strlen(cursor) <= CAIRN_INDEX_PATH_MAX ? cursor : "";
 	t->limit = hub_limit(req, CAIRN_HUB_TREE_PAGE_MAX, CAIRN_HUB_TREE_PAGE_MAX);
 	route_job_start(req);
 }
 
-/* --- paths-info --------------------------------------------------------------------------------------------------- */
-
-/* Writes the entry of a path; missing paths are left out. */
+/* Writes the entry of a path. Writes nothing for a missing path. */
 static void tree_write_path(struct tree_request *t, const char *path)
 {
 	struct hub_call *call = &t->repo.call;
@@ -134,7 +130,7 @@ static void tree_write_of_json(struct tree_request *t, const struct cairn_json *
 	}
 }
 
-/* Reads name=value of a form, where "+" is a space. @return whether both are valid */
+/* Reads name=value of a form, where "+" is a space. @return true: both are valid */
 static bool tree_form_pair(const char *pair, size_t len, char name[static TREE_NAME_BYTES],
 			   char value[static CAIRN_INDEX_PATH_MAX + 1])
 {
@@ -163,7 +159,7 @@ static void tree_write_of_form(struct tree_request *t, const char *form, size_t 
 		if (strcmp(name, "paths") == 0 || strcmp(name, "paths[]") == 0)
 			tree_write_path(t, value);
 		else if (strcmp(name, "expand") == 0)
-			t->expand = hub_says_yes(value);
+			t->expand = hub_query_is_true(value);
 	}
 }
 
@@ -194,7 +190,7 @@ static void tree_paths_head(struct http_request *req)
 	if (!t)
 		return;
 	t->is_form = type && strncasecmp(type, "application/x-www-form-urlencoded", 33) == 0;
-	t->repo.call.mirrors = true; /* it only reads */
+	t->repo.call.mirrors = true; /* this POST only reads, so it may wait for the mirrored hub */
 	hub_repo_begin_in(req, t, CAIRN_HUB_READ);
 }
 

@@ -1,5 +1,6 @@
-/* Names without an owner ("gpt2"), under which the mirrored hub knows some repositories: GET /api/{type}/{name} and
- * what is below it, and [/{type}]/{name}/resolve/…. The answer redirects to the name of today, as that hub does. */
+/* Repository names without an account ("gpt2"), which the mirrored hub gives to some repositories: GET
+ * /api/{type}/{name} and what is below it, and [/{type}]/{name}/resolve/…. The answer redirects to the present name, as
+ * that hub does. */
 #include "server/hub/hub_unowned.h"
 
 #include "base/percent.h"
@@ -11,9 +12,9 @@
 
 enum {
 	UNOWNED_LOCATION_BYTES_MAX = 16384,
-	UNOWNED_BODY_BYTES_MAX = 8 << 20, /* of a request that is sent again to where it is redirected */
+	UNOWNED_BODY_BYTES_MAX = 8 << 20, /* longest body of a request that the client sends again to the new address */
 };
-#define UNOWNED_PLAIN CAIRN_PERCENT_PATH "%!$&'()*+,;=:@" /* escapes of the client stay */
+#define UNOWNED_PLAIN CAIRN_PERCENT_PATH "%!$&'()*+,;=:@" /* keeps the escapes of the client */
 
 static void unowned_add_argument(void *ctx, const char *name, const char *value)
 {
@@ -25,7 +26,7 @@ static void unowned_add_argument(void *ctx, const char *name, const char *value)
 	cairn_percent_add(to, value, CAIRN_PERCENT_UNRESERVED);
 }
 
-/* Returns the end of the address, from behind the name on. @param[out] tail  what the last {name*} matched */
+/* Returns the address from behind the repository's name on. @param[out] tail  the value of the last {name*} */
 static const char *unowned_end(const struct http_request *req, const char **tail)
 {
 	const char *pattern = http_pattern(req), *end = strstr(pattern, "{name}") + strlen("{name}");
@@ -33,7 +34,7 @@ static const char *unowned_end(const struct http_request *req, const char **tail
 	return end;
 }
 
-/* The address stays on this server: it has neither a scheme nor a host. */
+/* Redirects. The address has neither a scheme nor a host, so it stays on this server. */
 void hub_unowned_show(struct http_request *req, struct hub_call *call)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf to = cairn_buf_init(UNOWNED_LOCATION_BYTES_MAX);
@@ -42,7 +43,7 @@ void hub_unowned_show(struct http_request *req, struct hub_call *call)
 	bool is_api = strncmp(http_pattern(req), "/api/", 5) == 0;
 	cairn_buf_printf(&to, "%s%s%s", path ? path : "", is_api ? hub_kind_api(r->kind) : hub_kind_web(r->kind),
 			 hub_mirror_target(call));
-	if (r->namespace) { /* what looked like the repository's name is the call */
+	if (r->namespace) { /* the last name is a call, and the one before it the repository */
 		cairn_buf_printf(&to, "/%s", r->name);
 	} else {
 		const char *tail, *end = unowned_end(req, &tail);
@@ -97,7 +98,7 @@ static void unowned_get(struct http_request *req)
 	if (!r)
 		return;
 	r->name = http_path_arg(req, "name");
-	r->call.mirrors = true; /* it only reads, also what is asked for by POST */
+	r->call.mirrors = true; /* the request only reads, even if it is a POST */
 	route_job_start(req);
 }
 

@@ -1,10 +1,13 @@
-/* GET /api/whoami-v2: identifies the key's owner. */
+/* GET /api/whoami-v2: identifies the key's owner. The mirrored hub is asked about a token of its own. */
 #include "base/json.h"
 #include "cas/service/public_id.h"
 #include "hub/quota.h"
 #include "hub/repo.h"
+#include "server/ask/hub_mirror.h"
 #include "server/ask/hub_reply.h"
 #include "server/hub/hub_routes.h"
+
+#include <string.h>
 
 struct whoami_answer {
 	const struct cairn_cas *cas;
@@ -28,7 +31,7 @@ static void whoami_organisation(void *ctx, const struct cairn_index_account *acc
 	cairn_json_put_text(w, "name", account->name);
 	cairn_json_put_text(w, "fullname", account->fullname[0] ? account->fullname : account->name);
 	cairn_json_put_text(w, "roleInOrg", cairn_hub_role_name(role));
-	cairn_json_put_text(w, "avatarUrl", ""); /* clients insist on it; there are no pictures of accounts */
+	cairn_json_put_text(w, "avatarUrl", ""); /* clients require this member, but accounts have no pictures */
 	cairn_json_put_bool(w, "isEnterprise", false);
 	cairn_json_close(w);
 }
@@ -46,7 +49,7 @@ static void whoami_key(struct cairn_json_out *w, const struct cairn_hub_asker *a
 	cairn_json_close(w);
 }
 
-/* Writes the bytes of the account at full length, and its quota, for those who may add to it. */
+/* Writes how many bytes count for the account's quota, and the quota. Only askers who may add files get these. */
 static void whoami_room(struct hub_call *call, struct cairn_json_out *w)
 {
 	const struct cairn_index_account *account = &call->asker.account;
@@ -64,8 +67,20 @@ static void whoami_room(struct hub_call *call, struct cairn_json_out *w)
 		cairn_json_put_text(w, "storageQuota", NULL);
 }
 
+/* Passes on what the mirrored hub says. */
+static void whoami_foreign(struct hub_call *call)
+{
+	const char *answer = hub_mirror_owner(call);
+	if (answer)
+		cairn_buf_add(&call->answer, answer, strlen(answer));
+}
+
 static void whoami_run(struct hub_call *call)
 {
+	if (call->foreign[0]) {
+		whoami_foreign(call);
+		return;
+	}
 	const struct cairn_hub_asker *asker = &call->asker;
 	const struct cairn_index_account *account = &asker->account;
 	if (asker->kind == CAIRN_HUB_NOBODY) {
@@ -100,11 +115,14 @@ static void whoami_run(struct hub_call *call)
 
 static void whoami_get(struct http_request *req)
 {
-	if (hub_call_new(req, sizeof(struct hub_call), whoami_run, hub_call_show_json))
-		route_job_start(req);
+	struct hub_repo *r = hub_repo_new(req, sizeof(*r), 0, whoami_run, hub_call_show_json); /* of no repository */
+	if (!r)
+		return;
+	r->call.mirrors = true;
+	route_job_start(req);
 }
 
 const struct http_route ROUTES_WHOAMI[] = {
-	HUB_GET("/api/whoami-v2", "whoami", whoami_get, hub_call_free),
+	HUB_GET("/api/whoami-v2", "whoami", whoami_get, hub_repo_free),
 	{0},
 };

@@ -13,10 +13,10 @@
 #include <time.h>
 
 enum {
-	LOG_VALUE_BYTES_MAX = 1024, /* of a text, before escaping */
-	LOG_END_BYTES = 2,          /* "}\n", for which room is always kept */
-	LOG_SECOND_BYTES = 19,      /* 2026-01-31T12:34:56 */
-	LOG_WAIT_MS = 2000,         /* for the reader of standard error, at the end */
+	LOG_VALUE_BYTES_MAX = 1024, /* longest value, before escaping */
+	LOG_END_BYTES = 2,          /* "}\n"; a line always keeps room for it */
+	LOG_SECOND_BYTES = 19,      /* length of 2026-01-31T12:34:56 */
+	LOG_WAIT_MS = 2000,         /* how long the end waits for the reader of standard error */
 };
 
 static atomic_int log_level_max = LOG_INFO;
@@ -63,7 +63,7 @@ void log_refusal(const char *text)
 	log_writer_put(line.bytes, line.len, true);
 }
 
-/* A line under construction. After end there is room for its closing bytes. */
+/* A line under construction. Room for its closing bytes is kept after end. */
 struct log_line {
 	char *at, *end;
 };
@@ -110,7 +110,7 @@ static void log_add_text(struct log_line *line, const struct log_field *field)
 	line->at = at;
 }
 
-/* Adds the time: RFC 3339, UTC, true even if a test has moved the clock. Each thread caches its last second's text. */
+/* Adds the time: RFC 3339, UTC, the system's even if a test shifted the clock. Each thread caches its last second. */
 static void log_add_time(struct log_line *line)
 {
 	static _Thread_local struct {

@@ -1,8 +1,7 @@
-/* The log: one JSON object a line, on standard error. No secrets: callers log names and codes, not headers.
- *
- * Between log_start() and log_stop() a thread writes the lines in the order of logging (log_writer.h). It writes every
- * 100 ms, at once for a warning or an error, and all lines at the end. Callers do not wait for the reader of the log.
- * Before and after, the caller writes its line itself. */
+/* The log: one JSON object a line, on standard error. It must contain no secrets: callers log names and codes, not
+ * headers. Between log_start() and log_stop() a thread writes the lines in the order of logging (log_writer.h). It
+ * writes every 100 ms, at once for a warning or an error, and all lines at the end. Callers do not wait for the reader
+ * of the log. Before log_start() and after log_stop(), each caller writes its line itself. */
 #ifndef CAIRN_SERVER_LOG_H
 #define CAIRN_SERVER_LOG_H
 
@@ -14,24 +13,24 @@
 
 enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 
-/** Least important level that is written; LOG_INFO at first. Call before threads start. */
+/** Sets the least important level that is written; LOG_INFO at first. Call before threads start. */
 void log_set_level(enum log_level level);
 
-/** Is a line of this level written? Saves making a line for nothing. Any thread. */
+/** Is a line of this level written? Lets callers skip making a line that is not. Any thread. */
 bool log_writes(enum log_level level);
 
-/** Start the thread. In the sandbox, with signals blocked. @return CAIRN_OK; CAIRN_E_NOMEM */
+/** Starts the thread that writes. Call in the sandbox, with signals blocked. @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status log_start(void);
 
-/** Waits until all logged lines are written, for two seconds at most. A signal's handler may call it. */
+/** Waits until all logged lines are written, for at most two seconds. A signal's handler may call it. */
 void log_flush(void);
 
-/** Flushes as log_flush(), and ends the thread. Call when no other thread logs any more. */
+/** Flushes as log_flush() does, and ends the thread. Call when no other thread logs any more. */
 void log_stop(void);
 
-/** A field of an event. Text is escaped; not UTF-8 bytes become U+FFFD; values are cut to 1,024 bytes. */
+/** A field of an event. Text is escaped; bytes that are not UTF-8 become U+FFFD; values are cut to 1,024 bytes. */
 struct log_field {
-	const char *head; /* comma, name in quotes, colon: a name is letters, digits and _ */
+	const char *head; /* comma, name in quotes, colon; the name has only letters, digits and _ */
 	size_t head_len;
 	enum { LOG_TEXT, LOG_NUMBER } kind;
 	const char *text; /* NULL: the field is left out */
@@ -41,10 +40,10 @@ struct log_field {
 #define LOG_T(name, value) ((struct log_field){LOG_HEAD(name), LOG_TEXT, (value), 0})
 #define LOG_N(name, value) ((struct log_field){LOG_HEAD(name), LOG_NUMBER, NULL, (int64_t)(value)})
 
-/** Logs "cairnd: TEXT" as one line that is not JSON, whatever bytes TEXT has: why the daemon does not start. */
+/** Logs why the daemon does not start: "cairnd: TEXT", one line that is not JSON, whatever bytes TEXT has. */
 void log_refusal(const char *text);
 
-/** Log {"time","level","event",fields...} as one line. Any thread. @param event  letters, digits and _ */
+/** Logs {"time","level","event",fields...} as one line. Any thread. @param event  letters, digits and _ */
 void log_event(enum log_level level, const char *event, const struct log_field *fields, size_t n);
 #define LOG(level, event, ...)                                                                                         \
 	log_event(level, event, (const struct log_field[]){__VA_ARGS__},                                               \

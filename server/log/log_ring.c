@@ -13,11 +13,11 @@ static struct log_cell *ring_cell(struct log_ring *r, uint64_t at)
 	return &r->cells[at % LOG_RING_CELLS];
 }
 
-/* Reserves cells for a line. @return how many cells then wait; 0: no room */
+/* Reserves cells for a line. @return the number of waiting cells; 0: no room */
 static size_t ring_reserve(struct log_ring *r, size_t n, uint64_t *at)
 {
 	for (;;) {
-		/* Load taken first: reserved is then never behind taken. */
+		/* Loads taken first, so that reserved is never behind taken. */
 		uint64_t taken = atomic_load_explicit(&r->taken, memory_order_acquire);
 		*at = atomic_load(&r->reserved);
 		if (*at + n - taken > LOG_RING_CELLS)

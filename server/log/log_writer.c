@@ -16,26 +16,26 @@
 
 enum {
 	WRITER_EVERY_MS = 100,
-	WRITER_HELD_UP_MS = 1,          /* wait while a reserved line is unfilled and others are behind it */
-	WRITER_MANY_CELLS = 256,        /* about 64 KiB of typical lines */
-	WRITER_BATCH_BYTES = 64 * 1024, /* most that is written at once */
-	WRITER_LOOK_MS = 1,             /* polling interval of threads that wait for the writer */
+	WRITER_HELD_UP_MS = 1, /* how long to wait while a reserved line is not filled in, and others wait behind it */
+	WRITER_MANY_CELLS = 256,        /* more waiting cells, about 64 KiB, are written at once */
+	WRITER_BATCH_BYTES = 64 * 1024, /* most bytes in one write */
+	WRITER_LOOK_MS = 1,             /* how often a thread that waits for the writer polls */
 };
 
 /* The writer of the process. */
 static struct log_writer {
 	struct log_ring ring;
 	alignas(64) atomic_bool running; /* the thread runs; false: callers write their lines themselves */
-	atomic_bool idle;                /* it sleeps until there is a line */
+	atomic_bool idle;                /* the thread sleeps until there is a line */
 	atomic_bool hurry;               /* write without waiting for more lines */
 	atomic_bool stopping, ended;
 	int wake;                              /* an eventfd */
 	alignas(64) _Atomic uint64_t finished; /* the ring's cells before this position are written or given up */
 	void (*report_dropped)(uint64_t lines);
 	pthread_t thread;
-	uint64_t n_reported; /* dropped lines that were reported */
-	size_t batch_bytes;  /* most bytes at once; a longer line is written alone */
-	bool torn;           /* a write that failed left a part of a line */
+	uint64_t n_reported; /* how many dropped lines were reported */
+	size_t batch_bytes;  /* most bytes in one write; a longer line is written alone */
+	bool torn;           /* a failed write left part of a line */
 	uint8_t batch[1 + WRITER_BATCH_BYTES];
 } writer;
 
@@ -47,7 +47,7 @@ static void writer_drop(struct log_writer *w, const uint8_t *lines, const uint8_
 	atomic_fetch_add_explicit(&w->ring.dropped, n, memory_order_relaxed);
 }
 
-/* Writes lines, which begin at bytes + begin. Lines that fail are lost, but counted. */
+/* Writes lines, which start at bytes + begin. Lines that cannot be written are lost, but counted. */
 static bool writer_write(struct log_writer *w, const uint8_t *bytes, size_t begin, size_t len)
 {
 	const uint8_t *p = bytes, *end = bytes + len;
@@ -66,12 +66,12 @@ static bool writer_write(struct log_writer *w, const uint8_t *bytes, size_t begi
 	return p == end;
 }
 
-/* Writes a batch of complete lines. @return false: there are none */
+/* Writes a batch of complete lines. @return false: there were none */
 static bool writer_write_batch(struct log_writer *w, bool *well)
 {
 	size_t begin = 0, len;
 	if (w->torn)
-		w->batch[begin++] = '\n'; /* end the torn line before the next one */
+		w->batch[begin++] = '\n'; /* end the partial line before the next one */
 	size_t have = begin;
 	while ((len = log_ring_next(&w->ring)) > 0 && (have == begin || have + len <= w->batch_bytes)) {
 		log_ring_take(&w->ring, w->batch + have, len);
@@ -84,7 +84,7 @@ static bool writer_write_batch(struct log_writer *w, bool *well)
 	return true;
 }
 
-/* Reports dropped lines in the log. @return whether there were new ones */
+/* Reports newly dropped lines in the log. @return true: there were some */
 static bool writer_report_dropped(struct log_writer *w)
 {
 	uint64_t dropped = atomic_load_explicit(&w->ring.dropped, memory_order_relaxed),
@@ -96,7 +96,7 @@ static bool writer_report_dropped(struct log_writer *w)
 	return true;
 }
 
-/* Writes the lines that are there now. Including later ones, it might never end. @return false: there were none */
+/* Writes the lines that are there now. With later ones, the loop might never end. @return false: there were none */
 static bool writer_write_all(struct log_writer *w)
 {
 	bool well, any = false;
@@ -108,8 +108,6 @@ static bool writer_write_all(struct log_writer *w)
 	} while (well && writer_report_dropped(w));
 	return any;
 }
-
-/* --- the thread --------------------------------------------------------------------------------------------------- */
 
 static void writer_sleep(struct log_writer *w, int timeout_ms)
 {
@@ -130,7 +128,8 @@ static void writer_hurry(struct log_writer *w)
 		writer_wake(w);
 }
 
-/* A producer reserves cells first and reads idle after. Here it is the reverse, so one of the two sees the other. */
+/* Waits for a line. A producer reserves cells first and reads idle afterwards. Here the order is the reverse, so at
+ * least one of the two sees the other. */
 static void writer_wait_for_a_line(struct log_writer *w)
 {
 	atomic_store(&w->idle, true);
@@ -139,8 +138,8 @@ static void writer_wait_for_a_line(struct log_writer *w)
 	atomic_store(&w->idle, false);
 }
 
-/* Waits for a line, then for more of them or a timeout, so that lines are written together. While lines come, the
- * thread polls, so that no producer has to wake it. */
+/* Waits for a line, then for more lines or a timeout, so that lines are written together. While lines come, the thread
+ * polls, so that no producer has to wake it. */
 static void writer_wait(struct log_writer *w, bool they_come)
 {
 	bool held_up = atomic_load(&w->ring.reserved) != atomic_load(&w->ring.taken) && log_ring_next(&w->ring) == 0;
@@ -166,7 +165,7 @@ static void *writer_run(void *arg)
 	return NULL;
 }
 
-/* A pipe may have other writers: writes up to PIPE_BUF are atomic. */
+/* Returns how many bytes one write may have. A pipe may have other writers: writes of up to PIPE_BUF are atomic. */
 static size_t writer_batch_bytes(void)
 {
 	struct stat s;
@@ -225,7 +224,7 @@ void log_writer_put(const void *line, size_t len, bool hurry)
 	struct log_writer *w = &writer;
 	if (!atomic_load_explicit(&w->running, memory_order_acquire)) {
 		enum cairn_status written = cairn_fd_write_all(STDERR_FILENO, line, len);
-		(void)written; /* the failure cannot be reported anywhere */
+		(void)written; /* if this write fails, the failure cannot be reported anywhere */
 		atomic_fetch_add_explicit(&w->ring.lines, 1, memory_order_relaxed);
 		return;
 	}
@@ -238,7 +237,7 @@ void log_writer_put(const void *line, size_t len, bool hurry)
 
 void log_writer_counts(uint64_t *lines, uint64_t *dropped)
 {
-	/* Load dropped first: it then never exceeds lines. */
+	/* loads dropped first, so that it never exceeds lines */
 	*dropped = atomic_load_explicit(&writer.ring.dropped, memory_order_acquire);
 	*lines = atomic_load_explicit(&writer.ring.lines, memory_order_relaxed);
 }

@@ -9,13 +9,13 @@
 enum {
 	CHARTS_WIDTH = 1000,
 	CHARTS_HEIGHT = 380,
-	CHARTS_CHAR_WIDTH = 9,   /* of a letter, roughly */
-	CHARTS_LABEL_WIDTH = 40, /* narrower fields have no name */
+	CHARTS_CHAR_WIDTH = 9,   /* rough width of a letter */
+	CHARTS_LABEL_WIDTH = 40, /* narrower areas show no name */
 	CHARTS_LABEL_HEIGHT = 22,
-	CHARTS_FRAME = 4,        /* around the parts of a folder */
-	CHARTS_TITLE_BYTES = 80, /* of a name in a title */
+	CHARTS_FRAME = 4,        /* margin around the parts of a folder */
+	CHARTS_TITLE_BYTES = 80, /* longest name in a title */
 	CHARTS_FIELD = 28,
-	CHARTS_NAMES = 420, /* maximal width of the names beside a matrix */
+	CHARTS_NAMES = 420, /* largest width of the names beside a matrix */
 	CHARTS_LEVELS = 5,
 	CHARTS_DAYS_HEIGHT = 80,
 	CHARTS_DAY_S = 86400,
@@ -27,13 +27,13 @@ struct chart_area {
 	double x, y, width, height;
 };
 
-/* A part that is drawn. */
+/* The area of a part in a treemap. */
 struct chart_field {
-	size_t part;           /* its index; CHART_REST: the rest of its parent */
-	size_t parent;         /* of the fields */
-	uint64_t bytes, inner; /* inner: of its parts that are drawn */
+	size_t part;           /* index of the part; CHART_REST: the rest of its parent */
+	size_t parent;         /* index of the parent's area */
+	uint64_t bytes, inner; /* inner: bytes of its parts that have areas */
 	unsigned colour, n_inner;
-	struct chart_area at; /* width 0: no room for it */
+	struct chart_area at; /* width 0: there is no room for it */
 };
 
 enum { CHARTS_FIELDS = 2 * CHARTS_PARTS_MAX + 2 };
@@ -41,11 +41,11 @@ static const size_t CHART_REST = SIZE_MAX;
 
 struct chart_map {
 	const struct chart_part *parts;
-	struct chart_field fields[CHARTS_FIELDS]; /* the first is the whole; then the largest first, then the rests */
+	struct chart_field fields[CHARTS_FIELDS]; /* the whole first; then the parts, largest first; then the rests */
 	size_t n;
 };
 
-/* The free rectangle of a field, and the area of a byte in it. */
+/* The free rectangle of an area, and how much of it a byte takes. */
 struct chart_room {
 	struct chart_area left;
 	double scale;
@@ -57,7 +57,7 @@ static void chart_put_number(struct cairn_buf *b, const char *name, double value
 	cairn_buf_printf(b, " %s=\"%.1f\"", name, value);
 }
 
-/* Appends as much of a name as there is room for. */
+/* Appends as much of a name as fits. */
 static void chart_put_name(struct cairn_buf *b, double x, double y, double width, const char *name)
 {
 	size_t room = (size_t)(width / CHARTS_CHAR_WIDTH);
@@ -69,7 +69,7 @@ static void chart_put_name(struct cairn_buf *b, double x, double y, double width
 	html(b, "</text>");
 }
 
-/* Returns the worst aspect ratio of a row's fields, if the row has this sum along a side. */
+/* Returns the worst aspect ratio in a row of areas whose sum stands along this side. */
 static double chart_worst(double most, double least, double sum, double side)
 {
 	double thick = sum / side, a = most / thick / thick, c = thick * thick / least;
@@ -78,7 +78,7 @@ static double chart_worst(double most, double least, double sum, double side)
 	return wide > narrow ? wide : narrow;
 }
 
-/* @return how many fields make the next row: one more would make them less square */
+/* Returns how many areas make the next row: one more would make them less square. */
 static size_t chart_row(const struct chart_room *room, const struct chart_field *const *fields, size_t n, double *area)
 {
 	double side = room->left.width < room->left.height ? room->left.width : room->left.height, worst = 0;
@@ -97,7 +97,7 @@ static size_t chart_row(const struct chart_room *room, const struct chart_field 
 static void chart_lay_row(struct chart_room *room, struct chart_field *const *fields, size_t n, double area)
 {
 	struct chart_area *left = &room->left;
-	bool upright = left->width >= left->height; /* the row stands at the left edge */
+	bool upright = left->width >= left->height; /* the row stands along the left edge */
 	double side = upright ? left->height : left->width, thick = area / side, at = 0;
 	for (size_t i = 0; i < n; i++) {
 		double length = (double)fields[i]->bytes * room->scale / thick;
@@ -116,7 +116,7 @@ static bool chart_has_label(const struct chart_area *at)
 	return at->width >= CHARTS_LABEL_WIDTH && at->height >= CHARTS_LABEL_HEIGHT;
 }
 
-/* Returns the area for the parts of a field, below its name. */
+/* Returns the rectangle for the parts of an area, below its name. */
 static struct chart_area chart_inside(const struct chart_area *at)
 {
 	bool named = chart_has_label(at) && at->height >= 2 * CHARTS_LABEL_HEIGHT;
@@ -125,7 +125,7 @@ static struct chart_area chart_inside(const struct chart_area *at)
 				   at->height - top - CHARTS_FRAME};
 }
 
-/* Lays out the parts of a field. */
+/* Lays out the parts of an area. */
 static void chart_lay(struct chart_map *m, size_t whole, const struct chart_area *at)
 {
 	struct chart_room room = {*at, at->width * at->height / (double)m->fields[whole].bytes};
@@ -137,7 +137,7 @@ static void chart_lay(struct chart_map *m, size_t whole, const struct chart_area
 		struct chart_field *field = &m->fields[i];
 		if (field->parent != whole)
 			continue;
-		size_t place = n++; /* the rest comes last, and may be larger than others */
+		size_t place = n++; /* the rest comes last, and may be larger than the parts */
 		for (; place > 0 && inner[place - 1]->bytes < field->bytes; place--)
 			inner[place] = inner[place - 1];
 		inner[place] = field;
@@ -168,7 +168,7 @@ static void chart_put_part(struct cairn_buf *b, const struct chart_field *field,
 	html(b, "</g>\n");
 }
 
-/* @return the field of a part; m->n: not drawn */
+/* Finds the area of a part. @return m->n: it has none */
 static size_t chart_find(const struct chart_map *m, size_t part)
 {
 	size_t i = 0;
@@ -177,7 +177,7 @@ static size_t chart_find(const struct chart_map *m, size_t part)
 	return i;
 }
 
-/* Returns the largest part not taken, among equals the first. So a parent is taken before its parts, or never. */
+/* Returns the largest part not taken so far; the first of equal ones. So a parent comes before its parts, or never. */
 static size_t chart_next(const struct chart_map *m, size_t n)
 {
 	const struct chart_field *last = &m->fields[m->n - 1];
@@ -233,7 +233,7 @@ void chart_put_treemap(struct cairn_buf *b, const char *title, const char *rest,
 	chart_lay(&m, 0, &(struct chart_area){0, 0, CHARTS_WIDTH, CHARTS_HEIGHT});
 	html(b, "<svg class=\"treemap\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n", CHARTS_WIDTH,
 	     CHARTS_HEIGHT, title);
-	for (size_t i = 1; i < m.n; i++) { /* each after its parent */
+	for (size_t i = 1; i < m.n; i++) { /* each part comes after its parent */
 		const struct chart_field *field = &m.fields[i];
 		struct chart_area inside = chart_inside(&field->at);
 		if (field->at.width <= 0)
@@ -247,7 +247,7 @@ void chart_put_treemap(struct cairn_buf *b, const char *title, const char *rest,
 
 /* --- matrix ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the darkness: 0 for no bytes, else by the number of halvings from the maximum. */
+/* Returns the darkness of a field: 0 for no bytes, else by how often the maximum must be halved. */
 static unsigned chart_level(uint64_t bytes, uint64_t most)
 {
 	unsigned level = CHARTS_LEVELS;
@@ -258,7 +258,7 @@ static unsigned chart_level(uint64_t bytes, uint64_t most)
 	return level;
 }
 
-/* Appends a field. Its title has the numbers of row and column, and the bytes. */
+/* Appends a field. Its title has the numbers of its row and column, and the bytes. */
 static void chart_put_field(struct cairn_buf *b, size_t row, size_t column, uint64_t bytes, uint64_t most)
 {
 	char size[SHOW_BYTES];
@@ -324,7 +324,7 @@ void chart_put_column(struct cairn_buf *b, size_t place, size_t n_places, double
 	double width = (double)CHARTS_WIDTH / (double)n_places, x = (double)place * width + 1;
 	html(b, "<g><title>%s</title>", says);
 	height *= CHARTS_DAYS_HEIGHT;
-	chart_put_bar(b, "day", x, width - 2, height < 1 ? 1 : height); /* a known zero is drawn, too */
+	chart_put_bar(b, "day", x, width - 2, height < 1 ? 1 : height); /* a zero is drawn, too, if it is known */
 	if (inner > 0)
 		chart_put_bar(b, "part", x, width - 2, inner * CHARTS_DAYS_HEIGHT);
 	html(b, "</g>");
@@ -349,7 +349,7 @@ void chart_put_days(struct cairn_buf *b, const char *title, const int64_t *bytes
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the most frequent mark of some chunks; among equals the lowest. */
+/* Returns the most frequent mark of some chunks; the lowest of equally frequent ones. */
 static unsigned chart_mark(const uint8_t *marks, size_t n)
 {
 	size_t counts[CHARTS_MARKS_MAX] = {0};
@@ -372,7 +372,7 @@ void chart_put_chunks(struct cairn_buf *b, const char *title, const uint8_t *mar
 		size_t first = cell * n / n_cells, next = (cell + 1) * n / n_cells;
 		unsigned mark = chart_mark(marks + first, next - first);
 		bool goes_on = cell + 1 < n_cells && chart_mark(marks + next, (cell + 2) * n / n_cells - next) == mark;
-		if (goes_on) /* equal neighbours make one field */
+		if (goes_on) /* equal neighbours become one field */
 			continue;
 		html(b, "<rect class=\"m%u\"", mark);
 		chart_put_number(b, "x", (double)(begun * CHARTS_WIDTH) / (double)n_cells);

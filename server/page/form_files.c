@@ -7,7 +7,7 @@ enum { FILES_BOUNDARY_MAX = 70, FILES_MARK_MAX = FILES_BOUNDARY_MAX + 4 };
 
 static const char FILES_TYPE[] = "multipart/form-data", FILES_DISPOSITION[] = "content-disposition:";
 
-/* Makes the delimiter, "\r\n--" and the boundary, before each part and after the last. @return its length; 0: none */
+/* Makes the delimiter before each part and after the last: "\r\n--" and the boundary. @return its length; 0: none */
 static size_t files_mark(char out[static FILES_MARK_MAX], const char *type)
 {
 	const char *boundary = type ? strcasestr(type, "boundary=") : NULL;
@@ -39,7 +39,7 @@ static bool files_quoted(char *out, size_t room, const char *at, const char *end
 	return at < end;
 }
 
-/* Finds the value of a line's parameter, "; name=\"…\"". @return NULL: absent */
+/* Finds the value of a parameter in a header line, "; name=\"…\"". @return NULL: absent */
 static const char *files_parameter(const char *line, const char *end, const char *name)
 {
 	size_t len = strlen(name);
@@ -64,7 +64,7 @@ static bool files_head_line(struct form_part *part, const char *line, const char
 	if ((size_t)(end - line) < len || strncasecmp(line, FILES_DISPOSITION, len) != 0)
 		return true;
 	const char *name = files_parameter(line, end, "name"), *file = files_parameter(line, end, "filename");
-	if (part->name[0]) /* a second one makes the part ambiguous */
+	if (part->name[0]) /* a second name makes the part ambiguous */
 		return false;
 	part->is_file = file != NULL;
 	return name && files_quoted(part->name, FORM_NAME_MAX, name, end) && part->name[0] &&

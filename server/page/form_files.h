@@ -8,16 +8,16 @@
 
 enum {
 	FORM_PARTS_MAX = 40,
-	FORM_NAME_MAX = 64,   /* bytes of a field's name */
-	FORM_FILE_MAX = 1024, /* bytes of a file's name */
+	FORM_NAME_MAX = 64,   /* longest name of a field */
+	FORM_FILE_MAX = 1024, /* longest name of a file */
 };
 
-/** A field, or a file. */
+/** A part of the form: a field, or a file. */
 struct form_part {
 	char name[FORM_NAME_MAX + 1];
 	bool is_file;
 	char file[FORM_FILE_MAX + 1]; /* the file's name, as sent by the browser; "": no file was chosen */
-	const uint8_t *bytes;         /* into what was sent */
+	const uint8_t *bytes;         /* point into the body */
 	size_t len;
 };
 
@@ -27,7 +27,7 @@ struct form_files {
 };
 
 /** Parses a multipart form. @param type  value of the header Content-Type; NULL: absent @return false: not such a form,
- * cut off, too many parts, or a bad name: empty, too long, given twice, with a zero byte or without an end */
+ * cut off, too many parts, or a bad name: empty, too long, given twice, with a zero byte or without an end quote */
 bool form_files_read(struct form_files *out, const char *type, const uint8_t *bytes, size_t len);
 
 /** Copies the first field of this name. @param[out] out  size bytes; "" if absent

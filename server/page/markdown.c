@@ -13,21 +13,21 @@ enum {
 	MARKDOWN_ADDRESS_BYTES = 4096,
 	MARKDOWN_ENTITY_BYTES = 16,
 	MARKDOWN_OPEN_MAX = 256,
-	/* Limits for work that is quadratic in md4c; our own documents need a hundredth. */
-	MARKDOWN_TARGETS_BYTES_MAX = 512 * 1024, /* a reference's address is copied for each use */
-	MARKDOWN_STEPS_MAX = 4 * 1024 * 1024,    /* every line passes through all open quotes and lists */
+	/* Limits for steps in which md4c takes quadratic time; our own documents need a hundredth of these. */
+	MARKDOWN_TARGETS_BYTES_MAX = 512 * 1024, /* the address of a reference is copied for each use */
+	MARKDOWN_STEPS_MAX = 4 * 1024 * 1024,    /* every line goes through all open quotes and lists */
 	MARKDOWN_STOP = -1,                      /* a callback's result; 1 would end only one element */
 };
 
 struct markdown {
 	struct cairn_buf *b;
 	const struct markdown_base *base;
-	unsigned depth;           /* of blocks */
-	unsigned links, pictures; /* nested open ones */
-	bool has_link, has_image; /* the outermost one was written as a link or picture */
-	size_t began;             /* where the outermost one's text begins */
-	size_t targets_bytes;     /* addresses and titles made so far */
-	unsigned n_open;          /* open spans: each must end before its parent */
+	unsigned depth;           /* nesting of blocks */
+	unsigned links, pictures; /* nested links and pictures that are open */
+	bool has_link, has_image; /* the outermost link (picture) was written as a link (picture) */
+	size_t began;             /* where the text of the outermost one begins */
+	size_t targets_bytes;     /* bytes of addresses and titles so far */
+	unsigned n_open;          /* open spans; each must end before its parent */
 	MD_SPANTYPE open[MARKDOWN_OPEN_MAX];
 };
 
@@ -39,7 +39,7 @@ static int markdown_ended(const struct markdown *m)
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
-/* Decodes an entity like "&#8212;" or "&amp;" to UTF-8. @return how many bytes; 0: unknown, to be shown literally */
+/* Decodes an entity like "&#8212;" or "&amp;" to UTF-8. @return the number of bytes; 0: unknown, show it literally */
 static size_t markdown_entity(uint8_t out[static 4], const char *text, size_t len)
 {
 	static const struct {
@@ -90,7 +90,7 @@ static int markdown_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size, vo
 
 /* --- addresses ---------------------------------------------------------------------------------------------------- */
 
-/* Decodes an attribute with its entities. @return false: too long, or with characters that no address has */
+/* Decodes an attribute and its entities. @return false: too long, or it has characters that no address may have */
 static bool markdown_plain(char out[static MARKDOWN_ADDRESS_BYTES], const MD_ATTRIBUTE *attribute)
 {
 	size_t at = 0;
@@ -110,7 +110,8 @@ static bool markdown_plain(char out[static MARKDOWN_ADDRESS_BYTES], const MD_ATT
 		at += len;
 	}
 	out[at] = '\0';
-	for (size_t i = 0; i < at; i++) /* browsers ignore some characters, which could turn a text into a scheme */
+	/* browsers ignore some characters, so a scheme may hide between them */
+	for (size_t i = 0; i < at; i++)
 		if ((unsigned char)out[i] <= 0x20 || out[i] == 0x7f || out[i] == '\\')
 			return false;
 	return at > 0;
@@ -138,7 +139,7 @@ static void markdown_open_link(struct markdown *m, const MD_ATTRIBUTE *to)
 	char address[MARKDOWN_ADDRESS_BYTES];
 	enum markdown_place place = markdown_plain(address, to) ? markdown_place_of(address) : MARKDOWN_NOWHERE;
 	size_t len = place == MARKDOWN_REPOSITORY ? strlen(address) : 0;
-	if (len > 1 && address[len - 1] == '/') /* folders have no name with a final slash here */
+	if (len > 1 && address[len - 1] == '/') /* on this server, folders' names do not end with a slash */
 		address[len - 1] = '\0';
 	m->has_link = place != MARKDOWN_NOWHERE;
 	if (m->has_link)
@@ -148,7 +149,7 @@ static void markdown_open_link(struct markdown *m, const MD_ATTRIBUTE *to)
 	m->began = m->b->len;
 }
 
-/* Closes a link. A link needs a text. */
+/* Closes a link. A link without a text gets one. */
 static void markdown_close_link(struct markdown *m)
 {
 	if (m->has_link)
@@ -183,7 +184,7 @@ static void markdown_close_picture(struct markdown *m)
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */
 
-/* @return NULL: no tag */
+/* Returns the HTML tag of a span. @return NULL: none */
 static const char *markdown_span_tag(MD_SPANTYPE type)
 {
 	static const char *const TAGS[] = {[MD_SPAN_EM] = "em",
@@ -194,7 +195,7 @@ static const char *markdown_span_tag(MD_SPANTYPE type)
 	return TAGS[type];
 }
 
-/* @return whether they are within the limit */
+/* Counts the bytes of an address or title. @return true: they are within the limit */
 static bool markdown_count_targets(struct markdown *m, const MD_ATTRIBUTE *address, const MD_ATTRIBUTE *title)
 {
 	m->targets_bytes += (size_t)address->size + title->size;
@@ -278,7 +279,7 @@ static void markdown_open_list(struct markdown *m, const MD_BLOCK_OL_DETAIL *lis
 		html(m->b, "<ol start=\"%u\">\n", list->start);
 }
 
-/* Returns the level, one below the page's title. */
+/* Returns the level of a heading: one below that in the text, because the page has a title. */
 static unsigned markdown_level(const MD_BLOCK_H_DETAIL *heading)
 {
 	return heading->level < 6 ? heading->level + 1 : 6;
@@ -332,7 +333,7 @@ static void markdown_close_block(struct markdown *m, MD_BLOCKTYPE type, const vo
 		cairn_buf_printf(m->b, "%s", TAGS[type]);
 }
 
-/* Does the block add depth? Lists and quotes do; an item has the depth of its list. */
+/* Does the block add depth? Lists and quotes do. An item has the depth of its list. */
 static bool markdown_nests(MD_BLOCKTYPE type)
 {
 	return type == MD_BLOCK_QUOTE || type == MD_BLOCK_UL || type == MD_BLOCK_OL;
@@ -363,9 +364,8 @@ static int markdown_leave_block(MD_BLOCKTYPE type, void *detail, void *ctx)
 	return markdown_ended(m);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
-
-/* Finds "---", lines, "---" at the start. @return its length, with the lines between in *front; 0: absent */
+/* Finds a block between lines of "---" at the start. @return its length with both lines; *front gets the lines between;
+ * 0: absent */
 static size_t markdown_front(const char *text, size_t len, const char **front, size_t *front_len)
 {
 	const char *end = text + len, *at = text;
@@ -395,7 +395,7 @@ static void markdown_put_front(struct cairn_buf *b, const char *front, size_t le
 	html(b, "</pre></details>\n");
 }
 
-/* Estimates md4c's steps: the largest number of quote and list marks at the start of a line, times the lines. */
+/* Estimates md4c's steps: the largest number of marks of quotes and lists at the start of a line, times the lines. */
 static size_t markdown_steps(const char *text, size_t len)
 {
 	size_t most = 0, lines = 1, marks = 0;
@@ -415,11 +415,11 @@ static size_t markdown_steps(const char *text, size_t len)
 	return most * lines;
 }
 
-/* @return whether all of it is in out */
+/* Converts the text. @return true: all of it is in out */
 static bool markdown_parse(struct markdown *m, const char *text, size_t len)
 {
 	static const MD_PARSER PARSER = {
-		/* No bare links: md4c 0.4.8 lets these overlap with spans around them, "*www.a.b*". */
+		/* No bare links: md4c 0.4.8 lets them overlap with spans around them, as in "*www.a.b*". */
 		.flags = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_NOHTML,
 		.enter_block = markdown_enter_block,
 		.leave_block = markdown_leave_block,
@@ -429,7 +429,7 @@ static bool markdown_parse(struct markdown *m, const char *text, size_t len)
 	};
 	if (markdown_steps(text, len) > MARKDOWN_STEPS_MAX)
 		return false;
-	/* After a text that ends in "[a](b", md4c reads a byte too many, but not past a line's end. So one is added. */
+	/* After a text that ends with "[a](b", md4c reads a byte too many, but not past a line end, so one is added. */
 	CLEANUP(cairn_buf_fini) struct cairn_buf lines = cairn_buf_init(len + 1);
 	cairn_buf_add(&lines, text, len);
 	cairn_buf_add(&lines, "\n", 1);

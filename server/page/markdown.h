@@ -6,18 +6,18 @@
 #include "base/buf.h"
 
 enum {
-	MARKDOWN_BYTES_MAX = 512 << 10, /* of the HTML: a short text can ask for much */
-	MARKDOWN_DEPTH_MAX = 24,        /* of nesting; deeper parts are shown at this depth */
+	MARKDOWN_BYTES_MAX = 512 << 10, /* limit of the HTML: a short text can expand to much more */
+	MARKDOWN_DEPTH_MAX = 24,        /* limit of nesting; deeper parts are shown at this depth */
 };
 
 /** The bases of links without a host: escaped addresses that end with a slash. */
 struct markdown_base {
-	const char *files;    /* of links, "/ann/model/blob/main/" */
-	const char *pictures; /* "/ann/model/resolve/main/" */
+	const char *files;    /* base of links, such as "/ann/model/blob/main/" */
+	const char *pictures; /* base of pictures, such as "/ann/model/resolve/main/" */
 };
 
-/** Appends Markdown (CommonMark with GitHub's tables, task lists and crossed out text) as HTML. Headings are
- * one level lower: the page has a title. A block between lines of "---" at the start is shown literally. If the HTML
+/** Appends Markdown (CommonMark with GitHub's tables, task lists and crossed out text) as HTML. Headings are one level
+ * lower, because the page has a title. A block between lines of "---" at the start is shown literally. If the HTML
  * would exceed MARKDOWN_BYTES_MAX, or the Markdown cannot be parsed, the text is appended as plain text. */
 void markdown_put(struct cairn_buf *b, const char *text, size_t len, const struct markdown_base *base);
 

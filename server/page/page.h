@@ -10,25 +10,24 @@
 
 enum {
 	PAGE_FORM_BYTES_MAX = 16384,
-	/* The longest address within a repository, all of it escaped. */
+	/* The longest address within a repository, when all of it is escaped. */
 	PAGE_LOCATION_BYTES = 3 * (CAIRN_INDEX_PATH_MAX + CAIRN_HUB_REVISION_MAX) + 512,
 	PAGE_COOKIE_BYTES = 256,
-	PAGE_ROWS = 100, /* of a list, per page */
+	PAGE_ROWS = 100, /* rows of a list on one page */
 };
 
 /** First member of a page's state. */
 struct page {
-	struct hub_repo hub;                /* its call, the body of a form, and the bucket in the address, if any */
-	struct form form;                   /* the form that was sent; empty for a GET */
-	bool wants_html;                    /* false: the client is no browser and gets errors as from other routes */
-	bool secure;                        /* the request came by HTTPS */
-	enum cairn_hub_access access;       /* the asker's rights to the repository of page_repo_begin() */
-	void (*build)(struct page *page);   /* on a worker */
-	char location[PAGE_LOCATION_BYTES]; /* if set, redirect there */
-	char cookie[PAGE_COOKIE_BYTES];     /* to set; empty: none */
-	char notice[sizeof(
-		(struct cairn_diag){0}.text)]; /* why the form's request failed, for the page; empty: it did not */
-	struct cairn_diag lost;                /* data that the page lacks, for the log; no rule: none */
+	struct hub_repo hub;              /* the call, the body of a form, and the bucket in the address, if any */
+	struct form form;                 /* the form that was sent; empty for a GET */
+	bool wants_html;                  /* false: the client is not a browser, and gets errors as from other routes */
+	bool secure;                      /* the request came by HTTPS */
+	enum cairn_hub_access access;     /* the asker's rights to the repository of page_repo_begin() */
+	void (*build)(struct page *page); /* builds the page; called on a worker */
+	char location[PAGE_LOCATION_BYTES];               /* where to redirect; "": no redirect */
+	char cookie[PAGE_COOKIE_BYTES];                   /* the cookie to set; "": none */
+	char notice[sizeof((struct cairn_diag){0}.text)]; /* why the form's request failed; "": it did not */
+	struct cairn_diag lost;                           /* which data the page lacks, for the log; no rule: none */
 };
 
 /** Makes a zeroed state of so many bytes that begins with a page, and gives it to the request; route_job_start() hands
@@ -41,17 +40,15 @@ void *page_get_new(struct http_request *req, size_t bytes, void (*build)(struct 
 void *page_post_new(struct http_request *req, size_t bytes, void (*build)(struct page *page));
 void page_body(struct http_request *req, const uint8_t *bytes, size_t len);
 void page_done(struct http_request *req);
-/** For a form with files: build() parses the body itself. */
+/** The done() of a form with files: build() parses the body itself. */
 void page_done_files(struct http_request *req);
-/** For a form with a large body: refuses it before the body is read, where it is of another server's page, or the
- * reader has not this access to the repository of the path. Call from head(). @return false: an error was replied */
+/** Checks a form with a large body before the body is read. Refuses it if it came from a page of another server, or if
+ * the reader lacks this access to the repository of the path. Call from head(). @return false: an error was replied */
 bool page_post_may(struct http_request *req, struct page *page, enum cairn_hub_access need);
 void page_free(void *state);
 
-/** For http's options: replies an error outside of pages as a page. */
+/** Replies an error as a page, for requests without a page. For http's options. */
 bool page_reply_error(struct http_request *req, unsigned code, const char *message);
-
-/* --- for build() -------------------------------------------------------------------------------------------------- */
 
 static inline struct cairn_buf *page_out(struct page *page)
 {
@@ -70,7 +67,7 @@ static inline const struct cairn_hub_asker *page_asker(const struct page *page)
 	return &page->hub.call.asker;
 }
 
-/** A breadcrumb on the path to the page. */
+/** A breadcrumb: one step of the path to the page. */
 struct page_crumb {
 	const char *address, *name;
 };
@@ -80,17 +77,17 @@ struct page_crumb {
 void page_begin(struct page *page, const char *title, const struct page_crumb *crumbs, size_t n_crumbs);
 void page_end(struct page *page);
 
-/** Is the reader signed in? If not, redirects to the sign-in. @param next  where to return afterwards @return false:
- * build() must return */
+/** Is the reader signed in? If not, redirects to the sign-in page. @param next  where to return afterwards @return
+ * false: build() must return */
 bool page_is_signed_in(struct page *page, const char *next);
 
-/** Has the reader all rights, and a key that has them, too? */
+/** Does the reader have all rights, and use a key that has them, too? */
 bool page_is_operator(const struct page *page);
 
 /** Appends a whole error page that does not depend on the reader. */
 void page_put_error(struct cairn_buf *b, unsigned code, const char *title, const char *text);
 
-/** Sets the cookie of a session. @param text  "": delete it @param life_s  0: delete it */
+/** Sets the cookie of a session. @param text  "": delete the cookie @param life_s  0: delete the cookie */
 void page_set_cookie(struct page *page, const char *text, int64_t life_s);
 
 /** Turns a failure that the person can correct into a notice on the form. @return false: another failure, or none */
@@ -98,21 +95,21 @@ bool page_take_failure(struct page *page);
 /** Appends the notice of page_take_failure(), if there is one. */
 void page_put_notice(struct page *page);
 
-/** Appends lines with a copy button. @param id  of the page's element */
+/** Appends lines with a copy button. @param id  id of the element on the page */
 void page_put_copy(struct page *page, const char *id, const char *label, const char *lines);
 
 /** Selects the repositories to list. Borrowed. */
 struct page_repos {
-	enum cairn_index_repo_kind kind; /* 0: any */
-	int64_t account;                 /* 0: any owner */
-	const char *search;              /* "": any */
-	const char *cursor;              /* of the row to continue after; NULL: from the start */
-	const char *more;                /* address of the next rows, to which a cursor is added */
+	enum cairn_index_repo_kind kind; /* 0: any kind */
+	int64_t account;                 /* 0: any account */
+	const char *search;              /* "": any name */
+	const char *cursor;              /* names the row after which to continue; NULL: from the start */
+	const char *more;                /* address of the next page, to which a cursor is appended */
 };
-/** Appends rows of the repositories, and a link to more. @return false: there are none; nothing was appended */
+/** Appends rows of the repositories, and a link to further ones. @return false: none; nothing was appended */
 bool page_put_repos(struct page *page, const struct page_repos *repos);
 
-/** Appends the settings that point tools to this host. */
+/** Appends the settings with which tools use this host. */
 void page_put_endpoint(struct page *page, const char *lines);
 
 #endif

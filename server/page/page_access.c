@@ -10,20 +10,18 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ACCESS_ROWS_BYTES = 34000 /* of the list per page: names and reasons may be long */ };
+enum { ACCESS_ROWS_BYTES = 34000 /* rows of the list on one page: names and reasons may be long */ };
 
 struct access_page {
 	struct page page;
-	enum cairn_index_access_state state; /* of the requests that are listed */
-	const char *after;                   /* the request's */
+	enum cairn_index_access_state state; /* state of the requests that are listed */
+	const char *after;                   /* borrowed from the request */
 	int64_t now_unix_s;
 	uint32_t n;
-	size_t end; /* no row begins behind this byte of the page */
+	size_t end; /* rows begin only before this byte of the page */
 	bool more;  /* there are further rows */
 	char last[CAIRN_HUB_REQUEST_BYTES];
 };
-
-/* --- asking ------------------------------------------------------------------------------------------------------- */
 
 static void access_put_ask(struct page *page)
 {
@@ -60,12 +58,27 @@ static void access_put_state(struct page *page, const struct cairn_index_access_
 		html(b, "<blockquote>%s</blockquote>", own->reason);
 }
 
+/* Says that the mirrored hub decides about access, and links to it. */
+static void access_put_mirrors_gate(struct page *page, const char *upstream)
+{
+	const struct cairn_index_repo *repo = &page->hub.repo;
+	html(page_out(page),
+	     "<div class=\"empty\"><h2>Its files are gated</h2><p>Everybody sees that it is here. Its files are for those "
+	     "whom the mirrored hub lets in: ask for access at <a href=\"%s%s%s/%s\">%s</a>.</p></div>\n",
+	     upstream, hub_kind_web(repo->kind), repo->account_name, repo->name, upstream);
+}
+
 void page_put_gate(struct page *page)
 {
 	const struct cairn_index_repo *repo = &page->hub.repo;
 	struct cairn_buf *b = page_out(page);
 	struct hub_call *call = &page->hub.call;
 	struct cairn_index_access_request own;
+	const struct cairn_mirror *mirror = repo->is_mirrored ? call->job.app->mirror : NULL;
+	if (mirror) {
+		access_put_mirrors_gate(page, cairn_mirror_upstream(mirror));
+		return;
+	}
 	call->status = cairn_hub_own_request(page_hub(page), page_asker(page), repo, &own);
 	html(b,
 	     "<div class=\"empty\"><h2>Its files are gated</h2><p>Everybody sees that it is here. Its members can read "
@@ -100,8 +113,6 @@ static void access_ask_head(struct http_request *req)
 	if (page)
 		(void)page_repo_take(req, page);
 }
-
-/* --- the list of an admin ----------------------------------------------------------------------------------------- */
 
 static void access_put_tabs(struct access_page *p)
 {

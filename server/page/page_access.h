@@ -4,8 +4,8 @@
 
 #include "server/page/page.h"
 
-/** Appends that the files of the repository that was found are gated, and how the reader may get them: a form to ask,
- * or how the reader's request stands. */
+/** Appends that the files of the repository are gated, and how the reader may get access: a form that asks for it, or
+ * the state of the reader's request. */
 void page_put_gate(struct page *page);
 
 #endif

@@ -1,4 +1,4 @@
-/* The page of a user or an organisation: its repositories and members. GET /{account}, POST /settings/members */
+/* The page of a user or an organisation, with its repositories and members. GET /{account}, POST /settings/members */
 #include "hub/quota.h"
 #include "server/page/page.h"
 #include "server/page/page_routes.h"
@@ -8,8 +8,8 @@
 
 struct account_page {
 	struct page page;
-	const char *name, *cursor; /* the request's */
-	bool may_change;           /* the members */
+	const char *name, *cursor; /* borrowed from the request */
+	bool may_change;           /* the reader may change the members */
 };
 
 static void account_put_role(struct cairn_buf *b, const char *role, enum cairn_index_role chosen)
@@ -54,7 +54,7 @@ static void account_put_member_form(struct account_page *p)
 	html(b, "</select><button>Set</button></form>\n");
 }
 
-/* Appends the members, which only members may see. */
+/* Appends the members. Only members may see them. */
 static void account_put_members(struct account_page *p, enum cairn_hub_access access)
 {
 	struct hub_call *call = &p->page.hub.call;
@@ -88,7 +88,7 @@ static void account_put_title(struct cairn_buf *b, const struct cairn_index_acco
 	html(b, "</div>\n");
 }
 
-/* Appends the account's bytes at full length and its quota, for those who may add to it. */
+/* Appends how many bytes count for the account's quota, and the quota, for readers who may add files. */
 static void account_put_room(struct page *page, const struct cairn_index_account *account)
 {
 	struct cairn_buf *b = page_out(page);
@@ -134,8 +134,9 @@ static void account_build(struct page *page)
 	struct hub_call *call = &page->hub.call;
 	struct cairn_index_account account = {0};
 	enum cairn_hub_access access;
-	call->status = call->asker.shut_out ? cairn_hub_no_account(&call->diag)
-					    : cairn_hub_find_account(page_hub(page), p->name, &account, &call->diag);
+	call->status = call->asker.shut_out
+			       ? cairn_hub_no_account(&call->diag)
+			       : cairn_hub_see_account(page_hub(page), &call->asker, p->name, &account, &call->diag);
 	if (call->status == CAIRN_OK)
 		call->status = cairn_hub_access_in(page_hub(page), &call->asker, account.id, &access);
 	if (call->status == CAIRN_OK)
@@ -162,7 +163,7 @@ static enum cairn_status account_set_member(struct page *page, const struct cair
 	if (status != CAIRN_OK)
 		return status;
 	bool by_operator = call->asker.kind == CAIRN_HUB_OPERATOR;
-	/* An operator's key needs the scope admin: members stay after the key that added them. */
+	/* An operator's key needs the scope admin, because members stay when the key that added them is gone. */
 	if (access < CAIRN_HUB_ADMIN || (by_operator && !page_is_operator(page)))
 		return cairn_fail(&call->diag, CAIRN_E_DENIED, "account.denied", CAIRN_NO_OFFSET,
 				  "its admins say who belongs to an organisation");
@@ -178,7 +179,7 @@ static void account_change(struct page *page)
 	struct hub_call *call = &page->hub.call;
 	struct cairn_index_account account;
 	p->name = form_value(&page->form, "organisation");
-	call->status = cairn_hub_find_account(page_hub(page), p->name, &account, &call->diag);
+	call->status = cairn_hub_see_account(page_hub(page), &call->asker, p->name, &account, &call->diag);
 	if (call->status != CAIRN_OK)
 		return;
 	call->status = account_set_member(page, &account);

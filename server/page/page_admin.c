@@ -5,6 +5,7 @@
 #include "server/page/page_alarms.h"
 #include "server/page/page_jobs.h"
 #include "server/page/page_lost.h"
+#include "server/page/page_mirror.h"
 #include "server/page/page_room.h"
 #include "server/page/page_routes.h"
 #include "server/page/page_traffic.h"
@@ -21,7 +22,7 @@ enum {
 
 struct admin_alarms {
 	struct cairn_buf *b;
-	const char *before; /* heading before the first alarm */
+	const char *before; /* the heading before the first alarm */
 	unsigned n;
 };
 
@@ -48,8 +49,9 @@ static void admin_put_state(struct cairn_buf *b, const struct page_figures *f, s
 		notes.before = "<p>And to know:</p><ul class=\"notes\">\n";
 	} else {
 		html(b,
-		     "<section class=\"card good\" aria-labelledby=\"alarms\"><h2 id=\"alarms\">Nothing is "
-		     "wrong</h2><p>Uploads are taken%s, and what ran by itself ended well.</p>\n",
+		     "<section class=\"card good\" aria-labelledby=\"alarms\"><h2 id=\"alarms\">Nothing "
+		     "is wrong</h2><p>Uploads are accepted%s, and the last run of each job "
+		     "succeeded.</p>\n",
 		     f->lost.is_known ? ", nothing that files need is lost" : "");
 	}
 	page_notes_each(f, app, admin_put_alarm, &notes);
@@ -135,9 +137,9 @@ static void admin_put_requests(struct cairn_buf *b, struct app *app)
 	metrics_each(app->metrics, admin_take_route, &routes);
 	qsort(routes.all, routes.n, sizeof(routes.all[0]), admin_compare);
 	html(b,
-	     "<section aria-labelledby=\"requests\"><h2 id=\"requests\">Requests since the start</h2>\n<p "
-	     "class=\"dim\">%u under way on %u connections. What failed or took long is in the log, with its "
-	     "cause.</p>\n",
+	     "<section aria-labelledby=\"requests\"><h2 id=\"requests\">Requests since the "
+	     "start</h2>\n<p class=\"dim\">%u under way on %u connections. The log has those that "
+	     "failed or were slow, with the cause.</p>\n",
 	     http.requests, http.connections);
 	html(b, "<table class=\"rows\" id=\"routes\"><thead><tr><th scope=\"col\">Route</th><th scope=\"col\" "
 		"class=\"num\">Failed</th><th scope=\"col\" class=\"num\">Over 1 s</th><th scope=\"col\" class=\"num "
@@ -211,6 +213,7 @@ static void admin_build(struct page *page)
 	page_put_lost(page, &figures);
 	admin_put_state(b, &figures, app);
 	page_put_room(b, app, &figures.stats);
+	page_put_mirror(b, app);
 	page_put_jobs(b, &figures, app);
 	admin_put_lies(page, &figures);
 	admin_put_hour(b, app, figures.now_unix_s);

@@ -51,7 +51,7 @@ static bool alarms_is_late(const struct alarms *a, int64_t good_unix_s, int64_t 
 	return good_unix_s != 0 && a->f->now_unix_s - good_unix_s > within_s;
 }
 
-/* Returns the section that helps if uploads are refused by this rule. */
+/* Returns the section of the guide that helps if uploads are refused by this rule. */
 static const char *alarms_part_of(const char *rule)
 {
 	static const struct {
@@ -85,8 +85,7 @@ static void alarms_of_room(const struct alarms *a)
 		alarms_add(a, text, "full-disks");
 	}
 	if (s->spool_bytes + s->spool_reserved_bytes > spool_max / 100 * ALARMS_SPOOL_PERCENT)
-		alarms_add(a, "Uploads under way have nearly all the room that they may take.",
-			   "limits-and-what-a-client-sees");
+		alarms_add(a, "Uploads under way take nearly all of spool_bytes_max.", "limits-and-what-a-client-sees");
 	if (s->index.n_queued > ALARMS_QUEUE)
 		alarms_add(a, "Writes to the index wait for the disk.", "sizing");
 	if (s->index.log.held_ms > ALARMS_LOG_HELD_MS) {
@@ -96,7 +95,7 @@ static void alarms_of_room(const struct alarms *a)
 	}
 }
 
-/* Warns of stale figures: too low figures must not look like good news. */
+/* Warns of stale figures about losses: figures that are too low must not look like good news. */
 static void alarms_of_stale_losses(const struct alarms *a)
 {
 	const struct cairn_losses_sum *lost = &a->f->lost;
@@ -122,9 +121,9 @@ static void alarms_of_damage(const struct alarms *a)
 	}
 	alarms_of_stale_losses(a);
 	if (last->started_unix_s != 0 && (!last->whole || last->unread > 0))
-		alarms_add(a, "The last scrub could not read all.", "scrub-and-repair");
+		alarms_add(a, "The last scrub could not read everything.", "scrub-and-repair");
 	if (a->f->scrub.state != SCRUB_OFF && alarms_is_late(a, a->f->scrub.kept.good_unix_s, ALARMS_SCRUB_LATE_S))
-		alarms_add(a, "No scrub came to its end for three weeks.", "scrub-and-repair");
+		alarms_add(a, "No scrub has finished for three weeks.", "scrub-and-repair");
 }
 
 static void alarms_of_claims(const struct alarms *a)
@@ -132,7 +131,7 @@ static void alarms_of_claims(const struct alarms *a)
 	if (a->f->claims.n_false > 0)
 		alarms_add(a, "Uploaders gave files a false SHA-256.", "false-claims");
 	if (a->f->claims_status != CAIRN_OK)
-		alarms_add(a, "Whether files have a false SHA-256 could not be read.", "false-claims");
+		alarms_add(a, "The list of false SHA-256 could not be read.", "false-claims");
 }
 
 static void alarms_of_jobs(const struct alarms *a)
@@ -142,7 +141,7 @@ static void alarms_of_jobs(const struct alarms *a)
 	if (atomic_load(&g->ran_unix_s) != 0 && atomic_load(&g->failed))
 		alarms_add(a, "The last collection failed.", "collecting-garbage");
 	if (alarms_is_late(a, atomic_load(&g->good_unix_s), ALARMS_COLLECTION_LATE_S))
-		alarms_add(a, "No collection ended well for three days.", "collecting-garbage");
+		alarms_add(a, "No collection has succeeded for three days.", "collecting-garbage");
 	if (atomic_load(&b->ran_unix_s) != 0 && atomic_load(&b->failed))
 		alarms_add(a, "The last backup failed.", "backup-and-restore");
 	if (alarms_is_late(a, atomic_load(&b->good_unix_s), ALARMS_BACKUP_LATE_S))
@@ -156,9 +155,9 @@ static void alarms_of_process(const struct alarms *a)
 	if (atomic_load(&a->app->reload.failed))
 		alarms_add(a, "Settings, keys or certificate could not be read at the last SIGHUP.", "settings");
 	if (a->app->tls && tls_expires_unix_s(a->app->tls) - a->f->now_unix_s < ALARMS_CERTIFICATE_S)
-		alarms_add(a, "The certificate expires within a week, or has.", "tls");
+		alarms_add(a, "The certificate expires within a week, or has expired.", "tls");
 	if (dropped > 0)
-		alarms_add(a, "Lines of the log were lost: what reads it is too slow.", "logs");
+		alarms_add(a, "Lines of the log were lost: the reader of the log is too slow.", "logs");
 }
 
 void page_alarms_each(const struct page_figures *f, struct app *app,
@@ -173,7 +172,7 @@ void page_alarms_each(const struct page_figures *f, struct app *app,
 	alarms_of_process(&a);
 }
 
-/* Notes repaired damage: no alarm, but a disk may be failing. */
+/* Notes that damage was repaired. That is no alarm, but a disk may be failing. */
 static void alarms_of_mended(const struct alarms *a)
 {
 	const struct cairn_cas_stats *s = &a->f->stats;
@@ -193,7 +192,8 @@ void page_notes_each(const struct page_figures *f, struct app *app,
 	if (atomic_load(&app->backup.good_unix_s) == 0 && !atomic_load(&app->backup.failed))
 		alarms_add(&a, "No backup was ever made.", "backup-and-restore");
 	if (f->scrub.state == SCRUB_OFF && f->scrub.period_s == 0)
-		alarms_add(&a, "The scrub is off by settings: damage is found when it is read.", "scrub-and-repair");
+		alarms_add(&a, "The scrub is off by settings: damage is found only when somebody reads it.",
+			   "scrub-and-repair");
 	if (gc.every_s == 0 && gc.minutes == 0)
-		alarms_add(&a, "Collection is off by settings: what is deleted keeps its room.", "collecting-garbage");
+		alarms_add(&a, "Collection is off by settings: deleted files keep their space.", "collecting-garbage");
 }

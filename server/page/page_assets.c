@@ -1,4 +1,4 @@
-/* GET /assets/{file} */
+/* Serves the files that pages load: GET /assets/{file} */
 #include "server/page/page_assets.h"
 
 #include "server/page/page_routes.h"

@@ -6,7 +6,7 @@
 
 struct page_asset {
 	const char *name, *type;
-	const char *version; /* of the content: part of the address, so that browsers may cache the file forever */
+	const char *version; /* hash of the content; part of the address, so that browsers may cache the file forever */
 	const unsigned char *bytes;
 	size_t len;
 };

@@ -12,16 +12,16 @@
 #include <strings.h>
 
 enum {
-	BLOB_TEXT_BYTES = 32 << 10,                      /* bytes of a text that are shown, */
+	BLOB_TEXT_BYTES = 32 << 10,                      /* bytes of a text that are shown */
 	BLOB_HTML_BYTES = 36000,                         /* limit of their HTML */
-	BLOB_LINE_BYTES = 6,                             /* of HTML, for a line's number */
-	BLOB_TENSORS_BYTES = CAIRN_TENSORS_HEAD_MAX + 8, /* read to list tensors */
+	BLOB_LINE_BYTES = 6,                             /* HTML for the number of a line */
+	BLOB_TENSORS_BYTES = CAIRN_TENSORS_HEAD_MAX + 8, /* bytes that are read to list tensors */
 };
 
 struct blob_page {
 	struct page_place place;
 	struct cairn_index_entry entry;
-	struct cairn_buf bytes; /* the first ones; owned */
+	struct cairn_buf bytes; /* the first bytes of the file; owned */
 	enum page_place_bytes found;
 };
 
@@ -32,8 +32,6 @@ static void blob_free(void *state)
 		cairn_buf_fini(&p->bytes);
 	page_free(state);
 }
-
-/* --- what is in it ------------------------------------------------------------------------------------------------ */
 
 static bool blob_ends_with(const char *path, const char *ending)
 {
@@ -50,7 +48,7 @@ static bool blob_is_image(const char *path)
 	return false;
 }
 
-/* Returns how much of the text fits the page. */
+/* Returns how much of the text fits on the page. */
 static size_t blob_room(const struct blob_page *p)
 {
 	const char *text = (const char *)p->bytes.bytes;
@@ -86,10 +84,13 @@ static void blob_put_text(struct blob_page *p)
 	}
 	html(b, "</code></pre></div>\n");
 	if (p->entry.size_bytes > len)
-		html(b, "<p class=\"dim\">These are the first %zu bytes; the rest comes with the file.</p>\n", len);
+		html(b,
+		     "<p class=\"dim\">These are the first %zu bytes; download the file for the "
+		     "rest.</p>\n",
+		     len);
 }
 
-/* @return false: not a table */
+/* Appends the text as a table. @return false: it is not one */
 static bool blob_put_rows(struct blob_page *p)
 {
 	bool is_csv = blob_ends_with(p->place.path, ".csv"), is_tsv = blob_ends_with(p->place.path, ".tsv");
@@ -102,7 +103,7 @@ static bool blob_has_tensors(const struct blob_page *p)
 	return blob_ends_with(p->place.path, ".safetensors");
 }
 
-/* Is the file lost? Its first bytes may be fine while others are lost, and a loss may be newer than the lists. */
+/* Is the file lost? Its first bytes may be sound while others are lost, and a loss may be newer than the lists. */
 static bool blob_is_lost(const struct blob_page *p)
 {
 	return p->found == PAGE_PLACE_LOST ||
@@ -130,11 +131,11 @@ static void blob_put_content(struct blob_page *p)
 		if (!blob_put_rows(p))
 			blob_put_text(p);
 	} else {
-		html(b, "<p class=\"empty\">This is no text that could be shown.</p>\n");
+		html(b, "<p class=\"empty\">This file is not text that can be shown here.</p>\n");
 	}
 }
 
-/* Writes the SHA-256. For a file kept in the index, it is computed from the bytes. */
+/* Writes the SHA-256 of the file. For a file kept in the index, computes it from the bytes. */
 static bool blob_sha256(const struct blob_page *p, char out[static 65])
 {
 	uint8_t digest[CAIRN_SHA256_BYTES];
@@ -151,17 +152,15 @@ static bool blob_sha256(const struct blob_page *p, char out[static 65])
 static const char *blob_belief(const struct blob_page *p)
 {
 	static const char *const WORDS[] = {
-		[CAIRN_INDEX_FALSE] = "false: the bytes that were uploaded have another",
-		[CAIRN_INDEX_COPIED] = "not compared so far: another repository says so",
-		[CAIRN_INDEX_SAID] = "not compared so far: the uploader says so",
+		[CAIRN_INDEX_FALSE] = "false: the uploaded bytes have another",
+		[CAIRN_INDEX_COPIED] = "not verified yet: another repository claims it",
+		[CAIRN_INDEX_SAID] = "not verified yet: the uploader claims it",
 		[CAIRN_INDEX_PROVED] = "proved",
 	};
 	if (blob_is_lost(p))
 		return "of the bytes that are lost";
 	return p->entry.kind == CAIRN_INDEX_XET ? WORDS[p->entry.belief] : "";
 }
-
-/* --- the page ----------------------------------------------------------------------------------------------------- */
 
 static void blob_put_facts(struct blob_page *p)
 {

@@ -1,4 +1,4 @@
-/* A bucket: its files, folder by folder, and one file. GET /buckets/{namespace}/{name}, …/tree/{path} */
+/* A bucket: its files, folder by folder, and the page of a file. GET /buckets/{namespace}/{name}, …/tree/{path} */
 #include "base/percent.h"
 #include "server/page/page_map.h"
 #include "server/page/page_paths.h"
@@ -14,13 +14,13 @@
 
 enum {
 	BUCKET_TREE_BYTES_MAX = 2 << 20,
-	BUCKET_ROWS_BYTES = 34000, /* of rows per page: names may be long */
+	BUCKET_ROWS_BYTES = 34000, /* rows on one page: names may be long */
 };
 
 struct bucket_page {
 	struct page page;
-	const char *cursor; /* the request's; NULL: from the start */
-	const char *find;   /* the request's; a part of a path; "": list all */
+	const char *cursor; /* from the request; NULL: from the start */
+	const char *find;   /* from the request: a part of a path to search for; "": list all */
 	bool wrong;         /* the path or the cursor is invalid */
 	char path[CAIRN_INDEX_PATH_MAX + 2];
 	struct cairn_buf files;   /* rows of files, which follow those of folders; owned */
@@ -109,7 +109,7 @@ static void bucket_put_more(struct bucket_page *p)
 	html(b, "\">More</a></p>\n");
 }
 
-/* Appends the rows of a folder, whose path ends with a slash, or of the bucket. @return false: the call has failed */
+/* Appends the rows of a folder, whose path ends with a slash, or of the whole bucket. @return false: the call failed */
 static bool bucket_put_rows(struct bucket_page *p)
 {
 	struct hub_call *call = &p->page.hub.call;
@@ -133,7 +133,7 @@ static bool bucket_put_rows(struct bucket_page *p)
 	return call->status == CAIRN_OK;
 }
 
-/* Appends what is found below a folder, whose path ends with a slash, or in the bucket. */
+/* Appends the search results below a folder, whose path ends with a slash, or in the whole bucket. */
 static void bucket_put_found(struct bucket_page *p)
 {
 	struct page *page = &p->page;

@@ -1,4 +1,4 @@
-/* The home page of a git-like repository: its README and how to download it. GET [/{type}]/{namespace}/{name}. */
+/* The home page of a git-like repository, with its README and how to download it. GET [/{type}]/{namespace}/{name}. */
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "hub/tree.h"
@@ -13,7 +13,7 @@
 
 static const char CARD_README[] = "README.md", CARD_TENSORS[] = ".safetensors";
 
-enum { CARD_HEADS = 16 /* tensor files that are summed up */ };
+enum { CARD_HEADS = 16 /* most tensor files whose headers are read */ };
 
 static void card_put_text(struct page_place *p, const struct cairn_buf *text)
 {
@@ -145,7 +145,7 @@ static void card_take_entry(void *ctx, const struct cairn_index_entry *entry)
 		heads->all[heads->n++] = *entry;
 }
 
-/* Reads a tensor file's header, whose length is in its first 8 bytes. @return false: unreadable or malformed */
+/* Reads the header of a tensor file; its length is in the first 8 bytes. @return false: unreadable or malformed */
 static bool card_read_head(struct page_place *p, const struct cairn_index_entry *entry, struct cairn_tensors *out)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf first = cairn_buf_init(sizeof(uint64_t));
@@ -177,7 +177,7 @@ static void card_add(struct cairn_tensors *sum, const struct cairn_tensors *one)
 	}
 }
 
-/* Appends the parameters of a model, summed over its files. Malformed files are reported on their own pages. */
+/* Appends the number of parameters of a model, over its files. The page of a malformed file reports the fault. */
 static void card_put_parameters(struct page_place *p)
 {
 	const struct cairn_hub_tree_page page = {.folder = "", .after = "", .limit = CAIRN_HUB_TREE_PAGE_MAX};

@@ -6,12 +6,12 @@
 #include <string.h>
 
 enum {
-	CHANGES_ROWS_BYTES = 12000,    /* of the list of files per page: names may be long */
-	CHANGES_OLD_BYTES = 5000,      /* of the list of origins of old bytes */
+	CHANGES_ROWS_BYTES = 12000,    /* the list of files on one page: names may be long */
+	CHANGES_OLD_BYTES = 5000,      /* the list of origins of old bytes */
 	CHANGES_TEXT_BYTES = 64 << 10, /* longer files are not compared */
-	CHANGES_DIFFS = 16,            /* files of which the lines are shown */
-	CHANGES_DIFFS_BYTES = 16000,   /* of all shown lines */
-	CHANGES_LINE_BYTES = 400,      /* of one of them */
+	CHANGES_DIFFS = 16,            /* files whose lines are shown */
+	CHANGES_DIFFS_BYTES = 16000,   /* all shown lines */
+	CHANGES_LINE_BYTES = 400,      /* one shown line */
 	CHANGES_CONTEXT = 3,
 };
 
@@ -26,15 +26,13 @@ void page_changes_free(void *state)
 	page_free(state);
 }
 
-/* --- which files -------------------------------------------------------------------------------------------------- */
-
 static void changes_put_size(struct cairn_buf *b, bool is, const struct cairn_index_entry *entry)
 {
 	char size[SHOW_BYTES];
 	html(b, "<td class=\"num wide\">%s</td>", is ? show_size(size, entry->size_bytes) : "–");
 }
 
-/* Appends by how much a file is longer or shorter. */
+/* Appends how many bytes a file has grown or shrunk. */
 static void changes_put_growth(struct cairn_buf *b, uint64_t before, uint64_t after)
 {
 	char size[SHOW_BYTES];
@@ -45,7 +43,7 @@ static void changes_put_growth(struct cairn_buf *b, uint64_t before, uint64_t af
 		     show_size(size, after > before ? after - before : before - after));
 }
 
-/* Appends how many bytes of a file no file of the earlier commit had. */
+/* Appends how many bytes of a file were in no file of the earlier commit. */
 static void changes_put_new(struct page_changes *p, const struct cairn_hub_change *change)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
@@ -91,26 +89,28 @@ static void changes_put_steps(struct page_changes *p)
 	html(b, "</p>\n");
 }
 
-/* Appends the sums over all files, also those on other pages. */
+/* Appends the sums over all files, including those on other pages. */
 static void changes_put_sum(struct page_changes *p)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
 	uint64_t bytes = 0, new_bytes = 0;
 	char size[SHOW_BYTES], new_size[SHOW_BYTES], count[SHOW_BYTES];
 	if (p->counted.unknown)
-		html(b,
-		     "<p class=\"help\">How much of it is new was not counted: it is made of too many pieces.</p>\n");
+		html(b, "<p class=\"help\">The new bytes were not counted: the files have too many "
+			"pieces.</p>\n");
 	if (!p->counted.bytes)
 		return;
 	for (uint32_t i = 0; i < p->changes.n; i++) {
 		bytes += p->changes.all[i].kind != CAIRN_HUB_REMOVED ? p->changes.all[i].after.size_bytes : 0;
 		new_bytes += p->counted.bytes[i];
 	}
-	html(b, "<p class=\"help\">Of %s in them %s are new: chunks that no file of the commit before had",
+	html(b,
+	     "<p class=\"help\">These files have %s, of which %s are new: in chunks that no file "
+	     "of the commit before had",
 	     show_size(size, bytes), show_size(new_size, new_bytes));
 	if (p->counted.more)
-		html(b, ", of which the first %s were looked at", show_count(count, p->counted.n_files));
-	html(b, ". Where the others are, too, the page of each file maps.</p>\n");
+		html(b, " (only the first %s of those were compared)", show_count(count, p->counted.n_files));
+	html(b, ". The page of each file shows where else its chunks are.</p>\n");
 }
 
 static void changes_put_source(struct page_changes *p, const struct cairn_hub_change *change,
@@ -130,7 +130,7 @@ static void changes_put_source(struct page_changes *p, const struct cairn_hub_ch
 	html(b, "</a></td><td class=\"num\">%u %%</td></tr>\n", source->percent);
 }
 
-/* Appends the files that had the old bytes of the shown files. */
+/* Appends which files had the old bytes of the shown files. */
 static void changes_put_old(struct page_changes *p)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
@@ -147,9 +147,8 @@ static void changes_put_old(struct page_changes *p)
 		changes_put_source(p, &p->changes.all[i], &p->old.of[i]);
 	}
 	if (any)
-		html(b,
-		     "</tbody></table>\n<p class=\"help\">Which file of the commit before has most of it, and how much "
-		     "of the file that is, about.</p>\n");
+		html(b, "</tbody></table>\n<p class=\"help\">The file of the commit before that has most of "
+			"the old bytes, and about how much of the file they are.</p>\n");
 }
 
 static void changes_put_files(struct page_changes *p)
@@ -178,14 +177,12 @@ static void changes_put_files(struct page_changes *p)
 	changes_put_old(p);
 }
 
-/* --- which lines -------------------------------------------------------------------------------------------------- */
-
 static void changes_put_text(struct cairn_buf *b, const struct cairn_diff_line *line)
 {
 	size_t len = line->len - (line->len > 0 && line->text[line->len - 1] == '\r');
 	bool cut = len > CHANGES_LINE_BYTES;
 	len = cut ? CHANGES_LINE_BYTES : len;
-	while (cut && len > 0 && ((uint8_t)line->text[len] & 0xc0) == 0x80) /* not within a character */
+	while (cut && len > 0 && ((uint8_t)line->text[len] & 0xc0) == 0x80) /* do not cut within a character */
 		len--;
 	html_bytes(b, line->text, len);
 	html(b, cut ? "…\n" : "\n");
@@ -227,7 +224,7 @@ static void changes_put_diff(struct page_changes *p, const struct cairn_hub_chan
 	p->n_diffs++;
 }
 
-/* @return false: not a text to show, unreadable, or the call has failed */
+/* Reads a version of a file. @return false: not a text to show, unreadable, or the call has failed */
 static bool changes_read(struct page_changes *p, bool is, const struct cairn_index_entry *entry, struct cairn_buf *out)
 {
 	enum page_place_bytes found;
@@ -261,9 +258,7 @@ static void changes_put_diffs(struct page_changes *p)
 	}
 }
 
-/* --- both --------------------------------------------------------------------------------------------------------- */
-
-/* Is there a file whose bytes are not all new? */
+/* Is there a file with bytes that are not new? */
 static bool changes_has_old(const struct page_changes *p)
 {
 	bool has = false;

@@ -14,17 +14,17 @@ enum {
 	COMMITS_ROWS = 50,
 	COMMITS_TITLE_BYTES = 200,
 	COMMITS_MESSAGE_BYTES = 400,
-	COMMITS_ROWS_BYTES = 30000, /* of all of them */
-	COMMITS_REFS_BYTES = 30000, /* of branches and tags per page: names may be long */
+	COMMITS_ROWS_BYTES = 30000, /* rows of all commits on one page */
+	COMMITS_REFS_BYTES = 30000, /* rows of branches and tags on one page: names may be long */
 };
 
 struct commits_page {
 	struct page_place place;
-	uint64_t skip; /* rows on the pages before */
+	uint64_t skip; /* number of rows on the pages before */
 	uint64_t n;    /* commits shown, or branches and tags visited */
-	size_t begun;  /* offset of their rows in the page */
+	size_t begun;  /* where the rows begin in the page */
 	int64_t now_unix_s;
-	enum cairn_index_ref_kind kind; /* of the open table; 0: none */
+	enum cairn_index_ref_kind kind; /* kind of the open table; 0: none */
 	bool more;
 };
 
@@ -35,8 +35,6 @@ static void commits_start(struct http_request *req, struct commits_page *p)
 	p->skip = http_query_number_or_0(req, "skip", UINT64_MAX);
 	route_job_start(req);
 }
-
-/* --- commits ------------------------------------------------------------------------------------------------------ */
 
 static void commits_put(void *ctx, const struct cairn_index_commit *commit, const char *message)
 {
@@ -119,9 +117,7 @@ static void commits_get(struct http_request *req)
 	commits_start(req, page_place_new(req, sizeof(struct commits_page), commits_build, true));
 }
 
-/* --- branches and tags -------------------------------------------------------------------------------------------- */
-
-/* Appends a button that deletes a name, behind one that reveals it. */
+/* Appends a button that deletes a branch or tag. Another button reveals it. */
 static void commits_put_drop(struct commits_page *p, const struct cairn_index_ref_row *ref)
 {
 	struct cairn_buf *b = page_out(&p->place.page);

@@ -1,4 +1,4 @@
-/* A person lets a program in that asked for a key of theirs (RFC 8628): GET and POST /login/device. */
+/* A person approves a program that asked for a key of theirs (RFC 8628): GET and POST /login/device. */
 #include "base/clock.h"
 #include "hub/device.h"
 #include "server/http/rate.h"
@@ -8,23 +8,23 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An account may look at 30 codes at once, then at one in 20 s: right ones are two looks each, and guessing one of
- * 25,600,000,000 takes longer than any of them lives. */
+/* An account may look up 30 codes at once, then one in 20 s. A valid code takes two lookups. At that rate, guessing one
+ * of 25,600,000,000 codes takes longer than any of them is valid. */
 enum { DEVICE_LOOK_EVERY_S = 20 };
 
 static const char DEVICE_PATH[] = "/login/device";
 
 struct device_page {
 	struct page page;
-	const char *typed; /* what the person typed, or the link has; NULL: nothing */
+	const char *typed; /* the code that the person typed, or that the link has; NULL: none */
 };
 
-/* Budgets are refilled once a second, so the clock that they see runs slower. */
+/* Has the account lookups left? Budgets are refilled once a second, so the clock that they see runs slower. */
 static bool device_is_within_budget(struct page *page)
 {
 	struct hub_call *call = &page->hub.call;
 	int64_t account = call->asker.account.id, now_us = cairn_clock_mono_ms() * 1000 / DEVICE_LOOK_EVERY_S;
-	if (rate_take(call->job.app->device_looks, &account, sizeof(account), now_us) == 0)
+	if (rate_take(call->job.app->device_lookups, &account, sizeof(account), now_us) == 0)
 		return true;
 	call->status = cairn_fail(&call->diag, CAIRN_E_DENIED, "device.tries", CAIRN_NO_OFFSET,
 				  "this account has tried many codes; wait some minutes, then begin again in the "
@@ -65,7 +65,7 @@ static void device_put_question(struct page *page, const struct cairn_index_devi
 	char today[SHOW_BYTES];
 	int64_t now_unix_s = cairn_clock_unix_s();
 	show_time(today, now_unix_s);
-	today[strcspn(today, " ")] = '\0'; /* leaves the date */
+	today[strcspn(today, " ")] = '\0'; /* cuts the text after the date */
 	page_begin(page, "Let a program in", NULL, 0);
 	html(b, "<div class=\"narrow\"><h1>Let this program in?</h1>\n");
 	page_put_notice(page);
@@ -84,15 +84,15 @@ static void device_put_question(struct page *page, const struct cairn_index_devi
 	     "class=\"choice\"><input type=\"radio\" name=\"may\" value=\"write\"> read and write</label></fieldset>",
 	     user_code, today);
 	device_put_days(b);
-	html(b,
-	     "<p class=\"help\">It is listed among your <a href=\"/settings/keys\">keys</a>, where you can revoke it. "
-	     "It ends with the key that you are signed in with, at the latest.</p><button class=\"main\" "
-	     "name=\"action\" value=\"allow\">Let it in</button><button class=\"danger\" name=\"action\" "
-	     "value=\"deny\" formnovalidate>Deny</button></form></div>\n");
+	html(b, "<p class=\"help\">It is listed among your <a href=\"/settings/keys\">keys</a>, "
+		"where you can revoke it. It ends at the latest with the key that you are signed in "
+		"with.</p><button class=\"main\" name=\"action\" value=\"allow\">Let it "
+		"in</button><button class=\"danger\" name=\"action\" value=\"deny\" "
+		"formnovalidate>Deny</button></form></div>\n");
 	page_end(page);
 }
 
-/* Shows the question about a code, or the form for one where none waits with it. */
+/* Asks whether to confirm a code. If no program waits with this code, shows the form for a code. */
 static void device_ask(struct page *page, const char *typed)
 {
 	struct hub_call *call = &page->hub.call;
@@ -117,7 +117,7 @@ static void device_build(struct page *page)
 	const char *typed = ((struct device_page *)page)->typed;
 	char user_code[CAIRN_HUB_USER_CODE_CHARS + 1], back[sizeof(DEVICE_PATH) + 32];
 	bool is_code = typed && cairn_hub_user_code(typed, user_code);
-	/* Only a code goes into the address behind the sign-in. Nothing else of the link does. */
+	/* the address behind the sign-in takes nothing but a code from the link */
 	(void)snprintf(back, sizeof(back), "%s%s%s", DEVICE_PATH, is_code ? "?user_code=" : "",
 		       is_code ? user_code : "");
 	if (!page_is_signed_in(page, back))

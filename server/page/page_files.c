@@ -1,5 +1,4 @@
-/* Lists files that no repository has, for their owner, the operator: GET /storage/files. `cairn push` sends such files.
- */
+/* Lists files that are in no repository, for the operator: GET /storage/files. `cairn push` sends such files. */
 #include "server/page/page_files.h"
 #include "base/clock.h"
 #include "cas/file.h"
@@ -13,7 +12,7 @@
 struct files_page {
 	struct page page;
 	bool has_after;
-	struct cairn_hash after; /* from the request; then the last row's */
+	struct cairn_hash after; /* begin after this file: from the request; then the last row's */
 	unsigned n;
 	int64_t now_unix_s;
 };

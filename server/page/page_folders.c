@@ -9,10 +9,10 @@
 enum {
 	FOLDERS_DEPTH = 3, /* levels of folders that are shown */
 	FOLDERS_ROWS = 15,
-	FOLDERS_ROWS_BYTES = 6000, /* of the table: names may be long */
+	FOLDERS_ROWS_BYTES = 6000, /* the table: names may be long */
 };
 
-/* Makes parts of the folders and files that are not too deep. @param[out] out folders->n of room @return how many */
+/* Makes parts of folders and files that are not too deep. @param[out] out room for folders->n @return the number */
 static size_t folders_parts(struct chart_part *out, uint32_t *places, const struct cairn_folders *folders)
 {
 	size_t n = 0;
@@ -47,7 +47,7 @@ static void folders_put_row(struct page_place *p, const struct cairn_folder *fol
 	     (unsigned long)((double)folder->bytes * 100 / (double)all + 0.5), show_size(size, folder->bytes));
 }
 
-/* Appends rows of the largest, each after its parent. */
+/* Appends rows of the largest folders, each after its parent. */
 static void folders_put_rows(struct page_place *p, const struct cairn_folder **by_size, size_t n)
 {
 	struct cairn_buf *b = page_out(&p->page);
@@ -56,9 +56,9 @@ static void folders_put_rows(struct page_place *p, const struct cairn_folder **b
 	size_t end = b->len + FOLDERS_ROWS_BYTES;
 	for (size_t i = 1; i < n && i <= FOLDERS_ROWS && b->len < end && by_size[i]->bytes > 0; i++)
 		folders_put_row(p, by_size[i], by_size[0]->bytes);
-	html(b, "</tbody></table>\n<p class=\"help\">Bytes before compression that a folder or a file of main has and "
-		"nothing outside of it: main without it is that much smaller. What several of a folder have is the "
-		"folder's alone.</p>\n");
+	html(b, "</tbody></table>\n<p class=\"help\">Bytes before compression that only this folder "
+		"or file of main has: without it, main would be that much smaller. Bytes that "
+		"several files of a folder share count for the folder alone.</p>\n");
 }
 
 static void folders_put(struct page_place *p, const struct cairn_folders *folders)
@@ -95,8 +95,8 @@ void page_put_folders(struct page_place *p)
 		page->hub.call.status = status;
 	else if (folders.unknown)
 		html(page_out(page),
-		     "<h2>What fills main, by folder</h2>\n<p class=\"empty\">It has more than is counted here: over %d "
-		     "files, or as many pieces.</p>\n",
+		     "<h2>What fills main, by folder</h2>\n<p class=\"empty\">It is too large to be "
+		     "counted here: it has over %d files or pieces.</p>\n",
 		     (int)CAIRN_FOLDERS_FILES_MAX);
 	else if (folders.all[0].bytes > 0)
 		folders_put(p, &folders);

@@ -4,8 +4,8 @@
 
 #include "server/page/page_repo.h"
 
-/** Appends a treemap of the files at the place, and a table of the largest folders. Appends nothing without stored
- * files. On failure the call has failed. */
+/** Appends a treemap of the files at the place, and a table of the largest folders. Appends nothing if there are no
+ * stored files. A failure fails the call. */
 void page_put_folders(struct page_place *p);
 
 #endif

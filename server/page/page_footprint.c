@@ -1,5 +1,5 @@
-/* The storage of a git-like repository: GET [/{type}]/{namespace}/{name}/storage. Readers see what follows from its own
- * files. Only the operator sees sharing, since it reveals other repositories. */
+/* The storage of a git-like repository: GET [/{type}]/{namespace}/{name}/storage. Readers see what follows from the
+ * repository's own files. Only the operator sees sharing, because it reveals other repositories. */
 #include "base/clock.h"
 #include "hub/footprint.h"
 #include "hub/tree.h"
@@ -13,8 +13,8 @@
 
 enum {
 	FOOTPRINT_LARGEST = 20,
-	FOOTPRINT_LOOK = 20000,       /* paths of main that are searched for the largest */
-	FOOTPRINT_PATHS_BYTES = 9000, /* of the table: names may be long */
+	FOOTPRINT_LOOK = 20000,       /* paths of main among which the largest files are searched */
+	FOOTPRINT_PATHS_BYTES = 9000, /* the table: names may be long */
 	FOOTPRINT_WIDTH = 1000,
 };
 
@@ -71,12 +71,12 @@ static enum cairn_status footprint_find_largest(struct footprint_page *p)
 	struct cairn_diag unsaid = {0};
 	enum cairn_status status =
 		cairn_hub_list_all(page_hub(&p->place.page), &p->place.page.hub.commit, footprint_take, p, &unsaid);
-	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND) /* it has no files */
+	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND) /* NOT_FOUND: the repository has no files */
 		return p->is_short ? CAIRN_E_NOMEM : CAIRN_OK;
 	return status;
 }
 
-/* Is the same content already shown, under another path? */
+/* Is the same content shown already, with another path? */
 static bool footprint_is_again(const struct footprint_page *p, uint32_t at)
 {
 	for (uint32_t i = 0; i < at; i++)
@@ -123,7 +123,9 @@ static void footprint_put_bytes(struct footprint_page *p)
 	uint64_t all = f->named_bytes + f->past_bytes;
 	char seen[SHOW_BYTES], size[SHOW_BYTES];
 	if (f->unknown) {
-		html(b, "<p class=\"empty\">It has more than is counted here: over %d files, or as many pieces.</p>\n",
+		html(b,
+		     "<p class=\"empty\">It is too large to be counted here: it has over %d files or "
+		     "pieces.</p>\n",
 		     (int)CAIRN_FOOTPRINT_FILES_MAX);
 		return;
 	}
@@ -133,24 +135,24 @@ static void footprint_put_bytes(struct footprint_page *p)
 	}
 	int named = (int)((double)f->named_bytes / (double)all * FOOTPRINT_WIDTH);
 	html(b,
-	     "<p>As seen %s; each chunk counted once, %s.</p>\n<svg class=\"room\" viewBox=\"0 0 %d 24\" "
-	     "preserveAspectRatio=\"none\" role=\"img\" aria-label=\"What branches and tags have, and what only the past "
-	     "has; the table below has the figures\"><rect class=\"used\" width=\"%d\" height=\"24\"/><rect "
-	     "class=\"kept\" x=\"%d\" width=\"%d\" height=\"24\"/></svg>\n",
+	     "<p>As seen %s; each chunk counted once, %s.</p>\n<svg class=\"room\" viewBox=\"0 0 "
+	     "%d 24\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Bytes of branches "
+	     "and tags, and of the past alone; the table below has the figures\"><rect "
+	     "class=\"used\" width=\"%d\" height=\"24\"/><rect class=\"kept\" x=\"%d\" "
+	     "width=\"%d\" height=\"24\"/></svg>\n",
 	     show_size(seen, f->seen_bytes), show_size(size, all), FOOTPRINT_WIDTH, named, named,
 	     FOOTPRINT_WIDTH - named);
 	html(b, "<table class=\"rows\" id=\"bytes\"><thead><tr><th scope=\"col\">Kept by</th><th scope=\"col\" "
 		"class=\"num\">Files</th><th scope=\"col\" class=\"num\">Bytes</th></tr></thead><tbody>\n");
-	footprint_put_row(b, "used", "What branches and tags have now", f->n_named, f->named_bytes);
+	footprint_put_row(b, "used", "Branches and tags, as they are now", f->n_named, f->named_bytes);
 	footprint_put_row(b, "kept", "The past alone: older commits, uploads that no commit names", f->n_past,
 			  f->past_bytes);
-	html(b,
-	     "</tbody></table>\n<p class=\"help\">Bytes before compression. <code>super_squash_history</code> and then "
-	     "<code>permanently_delete_lfs_files</code> of what the past alone has give back at most the "
-	     "second, as far as nobody else has it.</p>\n");
+	html(b, "</tbody></table>\n<p class=\"help\">Bytes before compression. To free those of the "
+		"past, as far as nobody else has them, use <code>super_squash_history</code> and "
+		"then <code>permanently_delete_lfs_files</code>.</p>\n");
 }
 
-/* Appends the sharing that the last collection found. */
+/* Appends how much is shared with others, as of the last collection. */
 static void footprint_put_sharing(struct footprint_page *p)
 {
 	struct cairn_buf *b = page_out(&p->place.page);
@@ -207,8 +209,7 @@ static void footprint_get(struct http_request *req)
 	struct footprint_page *p = page_place_new(req, sizeof(*p), footprint_build, false);
 	if (!p)
 		return;
-	p->place.page.hub.call.job.work.lane =
-		CAIRN_LANE_HEAVY; /* it walks over all files: a second, if there are many */
+	p->place.page.hub.call.job.work.lane = CAIRN_LANE_HEAVY; /* walking over many files takes a second */
 	route_job_start(req);
 }
 

@@ -7,7 +7,7 @@
 
 enum {
 	HISTORY_ROWS = 50,
-	HISTORY_ROWS_BYTES = 24000, /* of all rows: paths may be long */
+	HISTORY_ROWS_BYTES = 24000, /* all rows: paths may be long */
 	HISTORY_TITLE_BYTES = 200,
 };
 
@@ -57,7 +57,7 @@ static void history_put_end(struct history_rows *rows, const struct cairn_index_
 	char oid[CAIRN_GIT_OID_CHARS + 1];
 	html(b, "</tbody></table>\n");
 	if (!more) {
-		html(b, "<p class=\"help\">Before that it was not there. What it was under another name is not "
+		html(b, "<p class=\"help\">Before that, the file was not there. Its former names are not "
 			"followed.</p>\n");
 		return;
 	}

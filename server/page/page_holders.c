@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-	HOLDERS_BYTES = 26000, /* of a page: names may be long */
+	HOLDERS_BYTES = 26000, /* rows on one page: names may be long */
 	HOLDERS_NAME_BYTES = 120,
 };
 static const char HOLDERS_PATH[] = "/admin/accounts";
@@ -130,8 +130,8 @@ static void holders_put_all(struct holders_page *p, const struct cairn_holders *
 	int64_t next_id = holders->next_id;
 	p->end = b->len + HOLDERS_BYTES;
 	for (uint32_t i = 0; i < holders->n; i++) {
-		if (i > 1 && b->len >= p->end) { /* at least one account follows the operator's, so that the next page
-						    has a start */
+		/* one account must follow the operator's: the next page begins there */
+		if (i > 1 && b->len >= p->end) {
 			next_id = holders->all[i - 1].account.id;
 			break;
 		}
@@ -159,10 +159,10 @@ static void holders_build(struct page *page)
 	if (page->hub.call.status == CAIRN_OK) {
 		p->now_unix_s = cairn_clock_unix_s();
 		page_begin(page, "Accounts", CRUMBS, 3);
-		html(b,
-		     "<h1>Accounts and keys</h1>\n<p class=\"dim\">Keys that were not revoked. What is stored of one "
-		     "is its digest, and when it was used to about an hour. <code>cairn user</code>, "
-		     "<code>cairn org</code> and <code>cairn key</code> make more.</p>\n");
+		html(b, "<h1>Accounts and keys</h1>\n<p class=\"dim\">Keys that are not revoked. The server "
+			"stores only the digest of a key, and when it was last used, to about an hour. "
+			"<code>cairn user</code>, <code>cairn org</code> and <code>cairn key</code> make "
+			"more.</p>\n");
 		page_put_notice(page);
 		holders_put_all(p, holders);
 		page_end(page);
@@ -183,7 +183,7 @@ static void holders_get(struct http_request *req)
 static void holders_revoke(struct page *page)
 {
 	struct hub_call *call = &page->hub.call;
-	uint64_t id, from = 0; /* page to return to; absent: the first */
+	uint64_t id, from = 0; /* the page to return to; absent: the first one */
 	bool revoked;
 	if (!holders_are_for(page))
 		return;

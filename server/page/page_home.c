@@ -12,8 +12,8 @@ enum { HOME_SEARCH_MAX = CAIRN_HUB_FIND_TEXT_MAX, HOME_PATHS = 10 };
 
 struct home {
 	struct page page;
-	const char *search, *cursor;     /* the request's */
-	enum cairn_index_repo_kind kind; /* 0: any */
+	const char *search, *cursor;     /* borrowed from the request */
+	enum cairn_index_repo_kind kind; /* 0: any kind */
 };
 
 static void home_put_search(struct cairn_buf *b, const struct home *home)
@@ -28,7 +28,7 @@ static void home_put_search(struct cairn_buf *b, const struct home *home)
 	     home->search, HOME_SEARCH_MAX);
 }
 
-/* Appends "kind=model&q=cats&", without unset arguments. */
+/* Appends the arguments that are set, as "kind=model&q=cats&". */
 static void home_put_query(struct cairn_buf *b, enum cairn_index_repo_kind kind, const char *search)
 {
 	if (kind != 0)
@@ -79,13 +79,13 @@ static void home_put_nothing(struct page *page)
 			"set.</p></div>\n");
 }
 
-/* Is it a hash? A name may have only such letters, too, but hardly so many. */
+/* Is the text a hash? A name may consist of hexadecimal digits, too, but hardly of so many. */
 static bool home_is_hash(const char *text)
 {
 	return strlen(text) >= CAIRN_GIT_OID_CHARS && cairn_hub_is_searched(text);
 }
 
-/* For an example. */
+/* Returns a namespace for an example. */
 static const char *home_namespace(const struct cairn_hub_asker *asker)
 {
 	if (asker->kind == CAIRN_HUB_NOBODY)
@@ -93,7 +93,7 @@ static const char *home_namespace(const struct cairn_hub_asker *asker)
 	return asker->kind == CAIRN_HUB_OPERATOR ? CAIRN_HUB_OPERATOR_NAME : asker->account.name;
 }
 
-/* Appends files that match; repositories with the text in their names are listed already. */
+/* Appends files with the text in their paths. Repositories with the text in their names are listed before. */
 static void home_put_paths(const struct home *home, struct page *page)
 {
 	struct cairn_buf *b = page_out(page);
@@ -146,7 +146,7 @@ static void home_build(struct page *page)
 	page_put_endpoint(page, lines);
 	html(b, "<p>The tools of the hub work with nothing but this address: <code>hf</code>, "
 		"<code>huggingface_hub</code>, <code>datasets</code>, <code>@huggingface/hub</code>.");
-	if (page_asker(page)->kind != CAIRN_HUB_OPERATOR) /* without an account there is no page of keys */
+	if (page_asker(page)->kind != CAIRN_HUB_OPERATOR) /* the operator has no account, so there is no page of keys */
 		html(b, " A key comes from <a href=\"/settings/keys\">your keys</a>, or from the operator.");
 	html(b, "</p></aside></div>\n");
 	page_end(page);
@@ -170,7 +170,7 @@ static void home_get(struct http_request *req)
 	home->cursor = http_query_arg(req, "cursor");
 	const char *kind = http_query_arg(req, "kind");
 	home->kind = kind ? hub_kind_of_name(kind) : (enum cairn_index_repo_kind)0;
-	if (home->search[0]) /* paths are searched, too */
+	if (home->search[0]) /* the text is searched in paths, too */
 		home->page.hub.call.job.work.lane = CAIRN_LANE_HEAVY;
 	route_job_start(req);
 }

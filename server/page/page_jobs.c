@@ -42,7 +42,7 @@ static void jobs_put_done(struct cairn_buf *b, const struct job *job)
 		html(b, ": %s%s%s so far", jobs_show(done, job, job->done), *noun ? " " : "", noun);
 }
 
-/* Appends the progress of a running job. @param verb "read", of bytes */
+/* Appends the progress of a running job. @param verb such as "read", for bytes */
 static void jobs_put_running(struct cairn_buf *b, const struct job *job, const char *verb, int64_t now_unix_s)
 {
 	html(b, "<p class=\"now\"><strong>Under way</strong>");
@@ -117,7 +117,7 @@ static void jobs_put_proof(struct cairn_buf *b, const struct page_figures *f, co
 	char count[SHOW_BYTES], size[SHOW_BYTES], speed[SHOW_BYTES];
 	jobs_begin(b, "Proof");
 	if (f->claims.n_due == 0)
-		html(b, "Each SHA-256 that was said is compared with its bytes");
+		html(b, "Every claimed SHA-256 was compared with its bytes");
 	else
 		html(b, "%s SHA-256 of %s were not compared with their bytes so far",
 		     show_count(count, f->claims.n_due), show_size(size, f->claims.due_bytes));
@@ -144,7 +144,7 @@ static void jobs_put_packing(struct cairn_buf *b, const struct page_figures *f, 
 	jobs_end(b, 0, f->now_unix_s);
 }
 
-/* Appends the progress of a killed job, from its note. */
+/* Appends the progress of a killed backup, from its note. */
 static void jobs_put_broken_off(struct cairn_buf *b, const struct app_backup *backup, int64_t now_unix_s)
 {
 	char done[SHOW_BYTES], total[SHOW_BYTES];
@@ -171,7 +171,7 @@ static void jobs_put_backup(struct cairn_buf *b, const struct page_figures *f, c
 	else if (job->running)
 		html(b, "None has ended so far");
 	else
-		html(b, "None is known of: <code>cairn backup</code> makes one");
+		html(b, "No backup is known: <code>cairn backup</code> makes one");
 	if (good != 0)
 		html(b, "; the last good one is of %s, %s", show_time(when, good),
 		     show_size(size, (uint64_t)atomic_load(&backup->good_bytes)));

@@ -1,4 +1,4 @@
-/* Shows long jobs of this server, their progress and their last results: a part of the operator's page. */
+/* Shows the long jobs of this server, with their progress and last results. Part of the operator's page. */
 #ifndef CAIRN_SERVER_PAGE_JOBS_H
 #define CAIRN_SERVER_PAGE_JOBS_H
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-	KEYS_ROWS_BYTES = 36000, /* of the list per page: names may be long */
+	KEYS_ROWS_BYTES = 36000, /* rows on one page: names may be long */
 	KEYS_NAME_BYTES = 120,
 };
 static const char KEYS_PATH[] = "/settings/keys";
@@ -41,7 +41,7 @@ static void keys_put_times(struct cairn_buf *b, const struct cairn_key *key, int
 	     key->expires_unix_s != 0 ? show_time(until, key->expires_unix_s) : "–");
 }
 
-/* Appends a button to revoke a key. A read-only key cannot revoke any. */
+/* Appends a button that revokes a key. A read-only key cannot revoke keys. */
 static void keys_put_revoke(struct cairn_buf *b, const struct cairn_key *key, bool current)
 {
 	html(b, current ? "<details class=\"sure\"><summary>Revoke</summary><p>It signs you out, and revokes the "
@@ -123,9 +123,8 @@ static void keys_build(struct page *page)
 	     "and to sign in here. Revoking a key also revokes the keys that were made with it.</p>\n");
 	page_put_notice(page);
 	if (made[0]) {
-		html(b,
-		     "<section class=\"card good\" role=\"status\"><h2>Your new key</h2><p>It is shown this once. Keep "
-		     "it now; what is stored here is its digest.</p>\n");
+		html(b, "<section class=\"card good\" role=\"status\"><h2>Your new key</h2><p>It is shown "
+			"only once. Copy it now; the server keeps only its digest.</p>\n");
 		page_put_copy(page, "made", "Key", made);
 		html(b, "</section>\n");
 	}
@@ -133,8 +132,8 @@ static void keys_build(struct page *page)
 	if (page_asker(page)->scopes & CAIRN_TOKEN_WRITE)
 		keys_put_form(b);
 	else
-		html(b, "<p class=\"dim\">You are signed in with a key that only reads: it makes no keys and "
-			"revokes none.</p>\n");
+		html(b, "<p class=\"dim\">You are signed in with a key that may only read: it can neither "
+			"make nor revoke keys.</p>\n");
 	page_end(page);
 }
 

@@ -149,17 +149,17 @@ void page_put_endpoint(struct page *page, const char *lines)
 		page_put_copy(page, "use", "In a shell", (const char *)text.bytes);
 }
 
-enum { LAYOUT_REPOS = 50 }; /* repositories of a list on one page; each row has the name three times */
+enum { LAYOUT_REPOS = 50 }; /* repositories on one page of a list; each row has the name three times */
 
 struct layout_repos {
 	struct page *page;
 	int64_t now_unix_s;
-	const struct cairn_usage *usage; /* the last figures; NULL: none */
+	const struct cairn_usage *usage; /* the last figures of disk usage; NULL: none */
 	bool with_account;
 	unsigned n;
 };
 
-/* Appends the bytes of a repository's own chunks, each counted once, which reveals nothing about others. */
+/* Appends the bytes of a repository's own chunks, each chunk counted once, which reveals nothing about others. */
 static void layout_put_takes(const struct layout_repos *list, const struct cairn_index_repo *repo)
 {
 	char size[SHOW_BYTES];
@@ -214,11 +214,12 @@ bool page_put_repos(struct page *page, const struct page_repos *repos)
 	if (list.n > 0)
 		html(b, "</tbody></table>\n");
 	if (next[0] && list.n == 0)
-		html(b, "<p class=\"empty\">None of those that changed last. There are more to look at.</p>\n");
+		html(b, "<p class=\"empty\">None of the repositories that changed last. Look among the older "
+			"ones.</p>\n");
 	if (next[0])
 		html(b, "<p class=\"more\"><a href=\"%scursor=%s\">Older ones</a></p>\n", repos->more, next);
 	else if (list.n == 0 && chosen)
 		html(b, "<p class=\"empty\">%s</p>\n",
-		     repos->search[0] ? "Nothing here has that in its name." : "There is none of that kind.");
+		     repos->search[0] ? "No name here contains that." : "There is none of that kind.");
 	return list.n > 0 || chosen;
 }

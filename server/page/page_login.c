@@ -9,11 +9,10 @@
 
 struct login {
 	struct page page;
-	const char *next; /* where to go afterwards; the request's, or the form's */
+	const char *next; /* where to go afterwards; from the request or the form */
 };
 
-/* Accepts only addresses that a browser keeps on this server: not "//host" and "/\host", and none that begins with
- * bytes that browsers ignore. */
+/* Accepts only addresses of this server: not "//host" and "/\host", and none behind bytes that browsers ignore. */
 static const char *login_next(const char *next)
 {
 	bool good = next && next[0] == '/' && next[1] != '/' && strlen(next) < PAGE_LOCATION_BYTES;

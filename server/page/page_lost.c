@@ -31,7 +31,7 @@ void page_put_lost_notice(struct cairn_buf *b)
 		"server, or damaged, so it cannot be downloaded. Uploading the same file again puts it right.</p>\n");
 }
 
-/* "models/ann/cats" is at /ann/cats, and "datasets/ann/table" at /datasets/ann/table. */
+/* Appends a link to an owner. "models/ann/cats" is at /ann/cats, "datasets/ann/table" at /datasets/ann/table. */
 static void lost_put_owner(struct cairn_buf *b, const struct cairn_losses_owner *owner)
 {
 	static const char MODELS[] = "models/";
@@ -85,8 +85,8 @@ static void lost_put_place(void *ctx, const struct cairn_hub_find *find)
 	html(b, "</a> in %s/%s, %s</li>\n", repo->account_name, repo->name, show_size(size, find->size_bytes));
 }
 
-/* Appends the lost files. A file that no main has, or that is far down in it, is shown by its hash. After a failed
- * search all are: when the index fails, the operator needs the rest of the page most. */
+/* Appends the lost files. A file that is in no main, or far down in it, is shown by its hash. After a failed search,
+ * all files are: when the index fails, the operator needs the rest of the page most. */
 static void lost_put_files(struct page *page, const struct cairn_losses_sum *sum)
 {
 	struct cairn_buf *b = page_out(page);

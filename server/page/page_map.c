@@ -30,13 +30,13 @@ static void map_put_rows(struct cairn_buf *b, const struct cairn_chunk_map *map)
 		if (mark == CAIRN_MAP_ALONE) {
 			html(b, "Only here");
 		} else if (mark == CAIRN_MAP_SAME) {
-			html(b, "Also in other files of this repository");
+			html(b, "Shared with other files of this repository");
 		} else if (mark == CAIRN_MAP_FURTHER) {
-			html(b, "Also in further ones");
+			html(b, "Shared with further repositories");
 		} else {
 			const struct cairn_index_repo *repo = &map->others[mark - CAIRN_MAP_OTHERS];
-			html(b, "Also in <a href=\"%s%s/%s\">%s/%s</a>", hub_kind_web(repo->kind), repo->account_name,
-			     repo->name, repo->account_name, repo->name);
+			html(b, "Shared with <a href=\"%s%s/%s\">%s/%s</a>", hub_kind_web(repo->kind),
+			     repo->account_name, repo->name, repo->account_name, repo->name);
 		}
 		map_end_row(b, map->bytes[mark], all);
 	}
@@ -49,12 +49,12 @@ void page_put_map(struct page *page, const struct cairn_hash *file)
 	char count[SHOW_BYTES], files[SHOW_BYTES];
 	enum cairn_status status = cairn_hub_map_file(&map, page_hub(page), page_asker(page), &page->hub.repo, file);
 	if (status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && map.n_chunks == 0))
-		return; /* it was deleted meanwhile, or is too long */
+		return; /* the file was deleted meanwhile, or has too many chunks */
 	if (status != CAIRN_OK) {
 		page->hub.call.status = status;
 		return;
 	}
-	html(b, "<section aria-labelledby=\"map\"><h2 id=\"map\">Where its chunks are, too</h2>\n");
+	html(b, "<section aria-labelledby=\"map\"><h2 id=\"map\">Where else its chunks are</h2>\n");
 	chart_put_chunks(b, "The file from its start to its end; the table below has the figures", map.marks,
 			 map.n_chunks);
 	html(b, "<table class=\"rows\" id=\"chunks\"><thead><tr><th scope=\"col\">Chunks</th><th scope=\"col\" "

@@ -22,7 +22,7 @@ static void new_put_organisation(void *ctx, const struct cairn_index_account *ac
 		new_put_choice(ctx, account->name);
 }
 
-/* Appends the accounts in which the asker may create one. The operator, who may use any account, types its name. */
+/* Appends the accounts in which the asker may create a repository. Operators may use any account, and type its name. */
 static void new_put_namespaces(struct page *page)
 {
 	const struct cairn_hub_asker *asker = page_asker(page);
@@ -59,7 +59,7 @@ static void new_put_kinds(struct page *page)
 	html(page_out(page), "</select>");
 }
 
-/* Is a new repository private by default? By hub_private, as everywhere. */
+/* Is a new repository private by default? The setting hub_private decides, as for other clients. */
 static bool new_is_private(struct page *page)
 {
 	const char *said = form_value(&page->form, "visibility"), *in = form_value(&page->form, "namespace");

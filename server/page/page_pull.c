@@ -1,5 +1,5 @@
-/* Pull requests: GET [/{type}]/{namespace}/{name}/discussions, which lists them, and GET and POST
- * …/discussions/{number}, which shows the changes of one, and merges or closes it. */
+/* Pull requests: GET [/{type}]/{namespace}/{name}/discussions lists them. GET …/discussions/{number} shows the changes
+ * of one, POST merges or closes it. */
 #include "base/clock.h"
 #include "base/decimal.h"
 #include "hub/pull.h"
@@ -15,7 +15,7 @@ enum {
 	PULL_TITLE_BYTES = 200,
 	PULL_TEXT_BYTES = 1200,
 	PULL_ROWS = 50,
-	PULL_ROWS_BYTES = 30000, /* of the list per page */
+	PULL_ROWS_BYTES = 30000, /* rows of the list on one page */
 	PULL_ADDRESS_BYTES = 256,
 };
 
@@ -37,14 +37,12 @@ static void pull_put_title(struct cairn_buf *b, const struct cairn_index_pull *p
 	html(b, "</bdi>");
 }
 
-/* --- all of them -------------------------------------------------------------------------------------------------- */
-
 struct pulls_page {
 	struct page page;
 	struct cairn_index_pull_list list;
 	uint32_t n_shown;
 	int64_t now_unix_s;
-	size_t begun; /* offset of their rows in the page */
+	size_t begun; /* where the rows begin in the page */
 	bool is_full;
 };
 
@@ -93,9 +91,9 @@ static void pulls_put_steps(struct pulls_page *p, uint32_t n)
 static void pulls_put_help(struct pulls_page *p)
 {
 	html(page_out(&p->page),
-	     "<p class=\"help\">Everybody who may read here can open them, with a key that writes: <code>hf upload --create-pr</code> or "
-	     "<code>create_pr=True</code>: their commits are at <code>refs/pr/NUMBER</code> until they are "
-	     "merged into their branch.</p>\n");
+	     "<p class=\"help\">Everybody who may read here can open one, with a key that may "
+	     "write: <code>hf upload --create-pr</code> or <code>create_pr=True</code>. Its "
+	     "commits are at <code>refs/pr/NUMBER</code> until it is merged into its branch.</p>\n");
 }
 
 static void pulls_build(struct page *page)
@@ -141,10 +139,8 @@ static void pulls_get(struct http_request *req)
 	route_job_start(req);
 }
 
-/* --- one of them -------------------------------------------------------------------------------------------------- */
-
 struct pull_page {
-	struct page_changes changes; /* from where it left its branch to its head */
+	struct page_changes changes; /* between the commit where it left its branch and its head */
 	int64_t number;
 	struct cairn_hub_pull pull; /* owned */
 };
@@ -200,13 +196,13 @@ static void pull_put_texts(struct pull_page *p)
 	}
 }
 
-/* Writes what it is for, where it began, and how it ended. */
+/* Writes the branch of the pull request, where it began, and how it ended. */
 static void pull_put_facts(struct pull_page *p)
 {
 	const struct cairn_index_pull *about = &p->pull.about;
 	struct cairn_buf *b = page_out(&p->changes.place.page);
 	char when[SHOW_BYTES], count[SHOW_BYTES];
-	/* Squashed, it has fewer commits than led to where it began. */
+	/* a squashed pull request may have fewer commits than its start has */
 	bool counts = p->pull.has_start && p->pull.head.number >= p->pull.start.number;
 	uint64_t n = p->pull.head.number - (counts ? p->pull.start.number : 0);
 	html(b, "<dl class=\"facts\"><dt>By</dt><dd>%s, %s</dd><dt>For</dt><dd><bdi>%s</bdi></dd>", about->author,
@@ -244,15 +240,16 @@ static void pull_put_head(struct pull_page *p)
 	pull_put_facts(p);
 }
 
-/* A stranger closes what they opened. */
+/* Appends a form with which a stranger may close their own pull request. */
 static void pull_put_own_form(struct page *page)
 {
-	html(page_out(page),
-	     "<section class=\"card\" aria-labelledby=\"end-title\"><h2 id=\"end-title\">Close</h2><form method=\"post\" "
-	     "class=\"stack\"><label for=\"comment\">What to say of it</label><input id=\"comment\" name=\"comment\" "
-	     "maxlength=\"1000\"><p class=\"help\">You opened it. Closing cannot be undone. Some time later it is removed "
-	     "with its files, and counts for you no more.</p><div class=\"pair\"><button class=\"danger\" name=\"action\" "
-	     "value=\"close\">Close</button></div></form></section>\n");
+	html(page_out(page), "<section class=\"card\" aria-labelledby=\"end-title\"><h2 "
+			     "id=\"end-title\">Close</h2><form method=\"post\" class=\"stack\"><label "
+			     "for=\"comment\">Comment</label><input id=\"comment\" name=\"comment\" "
+			     "maxlength=\"1000\"><p class=\"help\">You opened it. Closing cannot be undone. Some "
+			     "time later it is removed with its files, and counts for you no more.</p><div "
+			     "class=\"pair\"><button class=\"danger\" name=\"action\" "
+			     "value=\"close\">Close</button></div></form></section>\n");
 }
 
 static void pull_put_forms(struct pull_page *p)
@@ -269,13 +266,14 @@ static void pull_put_forms(struct pull_page *p)
 	char head[CAIRN_GIT_OID_CHARS + 1];
 	cairn_git_oid_text(head, &p->pull.head.oid);
 	html(page_out(page),
-	     "<section class=\"card\" aria-labelledby=\"end-title\"><h2 id=\"end-title\">Merge or close</h2><form "
-	     "method=\"post\" class=\"stack\"><input type=\"hidden\" name=\"head\" value=\"%s\"><label "
-	     "for=\"comment\">What to say of it</label><input id=\"comment\" "
-	     "name=\"comment\" maxlength=\"1000\"><p class=\"help\">Merging makes one commit of the branch with all "
-	     "that is changed here. Neither can be undone: what is closed is not opened again.</p><div "
-	     "class=\"pair\"><button name=\"action\" value=\"merge\">Merge into <bdi>%s</bdi></button><button "
-	     "class=\"danger\" name=\"action\" value=\"close\">Close</button></div></form></section>\n",
+	     "<section class=\"card\" aria-labelledby=\"end-title\"><h2 id=\"end-title\">Merge or "
+	     "close</h2><form method=\"post\" class=\"stack\"><input type=\"hidden\" "
+	     "name=\"head\" value=\"%s\"><label for=\"comment\">Comment</label><input "
+	     "id=\"comment\" name=\"comment\" maxlength=\"1000\"><p class=\"help\">Merging adds "
+	     "one commit with all these changes to the branch. Neither can be undone: a closed "
+	     "pull request cannot be opened again.</p><div class=\"pair\"><button name=\"action\" "
+	     "value=\"merge\">Merge into <bdi>%s</bdi></button><button class=\"danger\" "
+	     "name=\"action\" value=\"close\">Close</button></div></form></section>\n",
 	     head, p->pull.about.base);
 }
 
@@ -306,7 +304,7 @@ static void pull_build(struct page *page)
 		pull_build_found(p);
 }
 
-/* Was the page of its last commit? Whoever opened the pull request must not change what is merged after it was read. */
+/* Did the page show the newest commit? The author must not change what is merged after the page was read. */
 static bool pull_is_as_seen(const struct pull_page *p)
 {
 	char head[CAIRN_GIT_OID_CHARS + 1];
@@ -315,7 +313,7 @@ static bool pull_is_as_seen(const struct pull_page *p)
 	return !seen[0] || strcmp(seen, head) == 0;
 }
 
-/* @return false: no such number; an error was replied */
+/* Reads the number of the pull request from the address. @return false: not a number; an error was replied */
 static bool pull_take(struct http_request *req, struct pull_page *p)
 {
 	uint64_t number = 0; /* no pull request has the number 0 */
@@ -334,7 +332,8 @@ static void pull_get(struct http_request *req)
 
 /* --- merging and closing ------------------------------------------------------------------------------------------ */
 
-/* People who may write merge and close any pull request. Others close only one that they opened. */
+/* Finds the pull request for a reader who may merge or close it. Writers may do both to any pull request; other readers
+ * may only close their own. */
 static bool pull_find_to_end(struct pull_page *p)
 {
 	struct page *page = &p->changes.place.page;

@@ -5,6 +5,7 @@
 #include "hub/name.h"
 #include "server/ask/hub_usage.h"
 #include "server/page/page_lost.h"
+#include "server/page/page_mirror.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ bool page_repo_take(struct http_request *req, struct page *page)
 	hub->name = http_path_arg(req, "name");
 	bool none = hub->kind == CAIRN_INDEX_MODEL && cairn_hub_name_is_reserved(hub->namespace) &&
 		    strcasecmp(hub->namespace, CAIRN_HUB_OPERATOR_NAME) != 0;
-	if (none) /* "/v1/nothing" is no account's, and no page was requested */
+	if (none) /* "/v1/nothing" belongs to no account, and is not a page */
 		http_reply_error(req, 404, "route.unknown", "there is no such resource; check the path", NULL);
 	return !none;
 }
@@ -72,7 +73,7 @@ static void repo_put_tabs(struct page *page, enum page_repo_tab tab, bool with_s
 	html(b, "</nav>\n");
 }
 
-/* Appends the size as of the last collection, if there was one. */
+/* Appends the size that the last collection found, if there was one. */
 static void repo_put_takes(struct page *page)
 {
 	struct hub_usage *usage = page->hub.call.job.app->usage;
@@ -89,6 +90,7 @@ static void repo_put_title(struct page *page)
 {
 	const struct cairn_index_repo *repo = &page->hub.repo;
 	struct cairn_buf *b = page_out(page);
+	struct cairn_mirror *mirror = page->hub.call.job.app->mirror;
 	char size[SHOW_BYTES], count[SHOW_BYTES];
 	html(b,
 	     "<div class=\"title\"><h1>%s</h1><span class=\"tags\"><span class=\"tag\">%s</span><span "
@@ -101,7 +103,11 @@ static void repo_put_title(struct page *page)
 	html(b, "</span><p class=\"dim\">%s %s, %s", show_count(count, repo->n_files),
 	     repo->n_files == 1 ? "file" : "files", show_size(size, repo->bytes));
 	repo_put_takes(page);
-	html(b, "</p></div>\n");
+	html(b, "</p>");
+	page_put_mirror_of(page);
+	if (repo->is_mirrored && mirror && cairn_mirror_is_gone(mirror, repo->id))
+		html(b, "<p role=\"status\">The mirrored hub no longer has it: this is what came before.</p>");
+	html(b, "</div>\n");
 }
 
 bool page_repo_begin(struct page *page, enum page_repo_tab tab, const struct page_crumb *crumbs, size_t n_crumbs)
@@ -160,7 +166,7 @@ void *page_place_new(struct http_request *req, size_t bytes, void (*build)(struc
 	return p;
 }
 
-/* Finds the revision in the address, once the path is known. */
+/* Finds the revision in the address, if the path is known. */
 static void place_find_revision(struct page_place *p)
 {
 	char path[CAIRN_INDEX_PATH_MAX + 1];
@@ -291,7 +297,7 @@ void page_place_put_commit(struct page_place *p, const struct cairn_index_commit
 
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
-/* Does the status concern these bytes alone? */
+/* Does the status concern only the bytes of this file? */
 static bool place_is_lost(enum cairn_status status)
 {
 	return status == CAIRN_E_NOT_FOUND || status == CAIRN_E_IO || status == CAIRN_E_DAMAGED ||
@@ -338,8 +344,9 @@ const char *page_place_say(enum page_place_bytes found)
 		[PAGE_PLACE_DELETED] = "The bytes of this file are not here: they were deleted from this server.",
 		[PAGE_PLACE_AWAITED] =
 			"The bytes of this file have not come from the mirrored hub yet: download the file, and they come.",
-		[PAGE_PLACE_FALSE] = "The bytes that were uploaded for this file are not those that its commit means: "
-				     "their SHA-256 is another. Upload it again.",
+		[PAGE_PLACE_FALSE] =
+			"The bytes that were uploaded for this file do not have the SHA-256 that its commit "
+			"names. Upload the file again.",
 		[PAGE_PLACE_LOST] = "The bytes of this file are lost: they are gone from this server, or damaged.",
 		[PAGE_PLACE_UNREAD] = "The bytes of this file cannot be read; the server's log says why.",
 	};

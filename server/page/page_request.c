@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Only this server's scripts run, only its content is shown, and forms lead only to it. */
+/* Only scripts of this server run, only its content is shown, and forms lead only to this server. */
 static const char PAGE_POLICY[] = "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; "
 				  "form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 static const char PAGE_TYPE[] = "text/html; charset=utf-8";
-/* The same text for missing and for hidden things. */
+/* the same text for missing and for hidden pages */
 static const char PAGE_NOTHING[] = "There is nothing here, or nothing that you may see.";
 
 enum { PAGE_ERROR_BYTES_MAX = 8192 };
@@ -122,23 +122,23 @@ static void page_reply_failure(struct http_request *req, struct page *page)
 	const char *rule = call->diag.rule ? call->diag.rule : "";
 	bool gone = call->status == CAIRN_E_DENIED && call->browser.session[0] &&
 		    (strcmp(rule, "key.unknown") == 0 || strcmp(rule, "key.expired") == 0);
-	if (gone && page->wants_html) { /* its key was revoked or expired, or its account is disabled */
+	if (gone && page->wants_html) { /* the key was revoked or has expired, or its account is disabled */
 		page_set_cookie(page, "", 0);
 		page_reply_away(req, page, "/login");
 		return;
 	}
-	if (!page->wants_html && reply.code == 404) { /* programs get a message about resources */
+	if (!page->wants_html && reply.code == 404) { /* programs get the message about resources instead */
 		http_reply_error(req, 404, "route.unknown", "there is no such resource; check the path", NULL);
 		return;
 	}
 	if (!page->wants_html) {
-		http_reply_error(req, reply.code, reply.rule, reply.message, &call->diag); /* which is logged, too */
+		http_reply_error(req, reply.code, reply.rule, reply.message, &call->diag); /* logs it, too */
 		return;
 	}
 	page->hub.code = reply.code;
 	if (reply.code >= 500)
 		page_log_failure(req, call, &reply);
-	page->location[0] = '\0'; /* where a form leads that did its work */
+	page->location[0] = '\0'; /* where a successful form leads */
 	page_build_failure(page, reply.code,
 			   reply.code == 404                         ? PAGE_NOTHING
 			   : call->diag.text[0] && reply.code != 500 ? call->diag.text
@@ -200,10 +200,9 @@ void page_body(struct http_request *req, const uint8_t *bytes, size_t len)
 static void page_refuse_origin(struct page *page)
 {
 	struct hub_call *call = &page->hub.call;
-	call->status =
-		cairn_fail(&call->diag, CAIRN_E_DENIED, "origin.form", CAIRN_NO_OFFSET,
-			   "forms are taken from pages of this server alone; its header Origin says where a form "
-			   "is from");
+	call->status = cairn_fail(&call->diag, CAIRN_E_DENIED, "origin.form", CAIRN_NO_OFFSET,
+				  "this form came from a page of another server (its header Origin): open the page on "
+				  "this server, and send it there");
 }
 
 static void page_refuse_form(struct page *page)

@@ -11,7 +11,7 @@ static void room_put_fact(struct cairn_buf *b, const char *name, const char *val
 	html(b, "<div><dt>%s</dt><dd>%s</dd></div>", name, value);
 }
 
-/* Appends a bar: stored, free, and the reserve at the end. */
+/* Appends a bar of the disk: stored bytes, free space, and the reserve at the end. */
 static void room_put_bar(struct cairn_buf *b, uint64_t stored, uint64_t left, uint64_t reserve)
 {
 	double all = (double)stored + (double)left;

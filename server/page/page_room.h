@@ -1,4 +1,4 @@
-/* Shows the disk's usage, the garbage that waits for a collection, and growth: parts of the operator's pages. */
+/* Shows disk usage, its growth, and the garbage that waits for a collection: parts of the operator's pages. */
 #ifndef CAIRN_SERVER_PAGE_ROOM_H
 #define CAIRN_SERVER_PAGE_ROOM_H
 

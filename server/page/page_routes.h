@@ -19,8 +19,8 @@
 		.free = (release)                                                                                      \
 	}
 
-/* A table for each file that has routes. */
-extern const struct http_route ROUTES_PAGE_HOME[];      /* /: this and the following are for browsers */
+/* Tables of routes; each file that has routes has one table: */
+extern const struct http_route ROUTES_PAGE_HOME[];      /* /: this and the following routes are for browsers */
 extern const struct http_route ROUTES_PAGE_ASSETS[];    /* /assets/... */
 extern const struct http_route ROUTES_PAGE_LOGIN[];     /* /login, /logout */
 extern const struct http_route ROUTES_PAGE_DEVICE[];    /* /login/device */

@@ -6,22 +6,22 @@
 #include <string.h>
 
 enum {
-	ROWS_MAX = 25, /* including the first, which names the columns */
+	ROWS_MAX = 25, /* rows, including the first, which names the columns */
 	ROWS_COLUMNS = 12,
-	ROWS_CELL_BYTES = 60, /* bytes of a cell that are shown, */
-	ROWS_CELL_ROOM = 64,  /* plus the rest of a character */
-	ROWS_BYTES = 20000,   /* of all of them */
+	ROWS_CELL_BYTES = 60, /* longest shown part of a cell */
+	ROWS_CELL_ROOM = 64,  /* the same, plus the rest of a character */
+	ROWS_BYTES = 20000,   /* all shown cells together */
 };
 
 /* The shown part of a row. */
 struct rows_row {
 	struct rows_cell {
-		char text[ROWS_CELL_ROOM + 1]; /* ended by a zero */
+		char text[ROWS_CELL_ROOM + 1]; /* texts of the cells, each ended by a zero */
 	} cells[ROWS_COLUMNS];
-	unsigned n_columns; /* columns of the table */
+	unsigned n_columns; /* number of columns of the table */
 };
 
-/* @return false: no row, or an incomplete one */
+/* Reads a row. @return false: there is none, or it is incomplete */
 static bool rows_read(struct cairn_delimited *d, struct rows_row *row)
 {
 	enum cairn_delimited_end end = CAIRN_DELIMITED_FIELD;
@@ -35,7 +35,7 @@ static bool rows_read(struct cairn_delimited *d, struct rows_row *row)
 		if (row->n_columns < ROWS_COLUMNS) {
 			char *text = row->cells[row->n_columns].text;
 			size_t kept = 0;
-			for (size_t i = 0; i < len; i++) /* lines within a cell may have Windows line ends */
+			for (size_t i = 0; i < len; i++) /* a cell may have several lines, with Windows line ends */
 				if (cell[i] != '\r')
 					text[kept++] = cell[i];
 			text[kept] = '\0';

@@ -1,4 +1,4 @@
-/* Searches for what a hash names, or for paths with a text: GET /search?q= */
+/* Searches for the thing that a hash names, or for paths with a text: GET /search?q= */
 #include "hub/search.h"
 #include "server/page/page.h"
 #include "server/page/page_paths.h"
@@ -14,7 +14,7 @@ struct search_page {
 	struct page page;
 	char text[SEARCH_TEXT_MAX + 1];
 	bool is_hash; /* text is then in lower case */
-	bool wrong;   /* it is too long */
+	bool wrong;   /* the text is too long */
 	unsigned n;
 };
 
@@ -105,7 +105,7 @@ static void search_build(struct page *page)
 			cairn_hub_search(page_hub(page), page_asker(page), p->text, search_put, p, &end);
 		search_put_end(p, &end);
 	}
-	/* A short run of digits may be part of a name, too. */
+	/* a short text of hexadecimal digits may be part of a name, too */
 	if (page->hub.call.status == CAIRN_OK && p->text[0] && (!p->is_hash || strlen(p->text) < SEARCH_HASH_CHARS)) {
 		html(b, p->is_hash ? "<h2>In paths</h2>\n" : "");
 		(void)page_paths_put_all(page, p->text, PAGE_PATHS_MAX);
@@ -113,7 +113,7 @@ static void search_build(struct page *page)
 	page_end(page);
 }
 
-/* Reads the text. Only its length tells a hash from the start of a path. */
+/* Reads the text. Only its length distinguishes a hash from part of a path. */
 static void search_take(struct search_page *p, const char *q, size_t len)
 {
 	char lower[SEARCH_TEXT_MAX + 1] = "";
@@ -138,7 +138,7 @@ static void search_get(struct http_request *req)
 		p->page.hub.code = 400;
 	else
 		search_take(p, q, len);
-	p->page.hub.call.job.work.lane = CAIRN_LANE_HEAVY; /* its duration grows with the repositories */
+	p->page.hub.call.job.work.lane = CAIRN_LANE_HEAVY; /* with many repositories this takes long */
 	route_job_start(req);
 }
 

@@ -64,12 +64,14 @@ static void settings_put_name(struct page *page)
 {
 	const struct cairn_index_repo *repo = &page->hub.repo;
 	html(page_out(page),
-	     "<section class=\"card\" aria-labelledby=\"name-title\"><h2 id=\"name-title\">Name</h2><form "
-	     "method=\"post\" class=\"stack\"><input type=\"hidden\" name=\"action\" value=\"move\"><div "
-	     "class=\"pair\"><div><label for=\"namespace\">In</label><input id=\"namespace\" name=\"namespace\" "
-	     "value=\"%s\" required maxlength=\"96\"></div><div><label for=\"name\">Name</label><input id=\"name\" "
-	     "name=\"name\" value=\"%s\" required maxlength=\"96\"></div></div><p class=\"help\">The old name is free "
-	     "at once%s; tokens that are about go on working.</p><button>Rename</button></form></section>\n",
+	     "<section class=\"card\" aria-labelledby=\"name-title\"><h2 "
+	     "id=\"name-title\">Name</h2><form method=\"post\" class=\"stack\"><input "
+	     "type=\"hidden\" name=\"action\" value=\"move\"><div class=\"pair\"><div><label "
+	     "for=\"namespace\">In</label><input id=\"namespace\" name=\"namespace\" value=\"%s\" "
+	     "required maxlength=\"96\"></div><div><label for=\"name\">Name</label><input "
+	     "id=\"name\" name=\"name\" value=\"%s\" required maxlength=\"96\"></div></div><p "
+	     "class=\"help\">The old name is free at once%s; tokens already issued keep "
+	     "working.</p><button>Rename</button></form></section>\n",
 	     repo->account_name, repo->name,
 	     repo->kind == CAIRN_INDEX_BUCKET ? " and leads nowhere" : ", and leads here until it is given again");
 }
@@ -79,15 +81,15 @@ static void settings_put_deletion(struct page *page)
 	const struct cairn_index_repo *repo = &page->hub.repo;
 	char size[SHOW_BYTES], count[SHOW_BYTES];
 	html(page_out(page),
-	     "<section class=\"card bad\" aria-labelledby=\"away-title\"><h2 id=\"away-title\">Delete</h2><p>All %s "
-	     "files "
-	     "(%s) are gone for everybody at once, and there is no way back. What nobody else has is taken off the "
-	     "disk "
-	     "by a collection after its grace time.</p><form method=\"post\" class=\"stack\"><input type=\"hidden\" "
-	     "name=\"action\" value=\"delete\"><label for=\"confirm\">Type <code>%s/%s</code> to say that you mean "
-	     "it</label><input id=\"confirm\" name=\"confirm\" required autocomplete=\"off\" "
-	     "spellcheck=\"false\"><button "
-	     "class=\"danger\">Delete this %s</button></form></section>\n",
+	     "<section class=\"card bad\" aria-labelledby=\"away-title\"><h2 "
+	     "id=\"away-title\">Delete</h2><p>All %s files (%s) are gone for everybody at once, "
+	     "and there is no way back. Bytes that no other repository has are removed from the "
+	     "disk by a collection, after the grace time.</p><form method=\"post\" "
+	     "class=\"stack\"><input type=\"hidden\" name=\"action\" value=\"delete\"><label "
+	     "for=\"confirm\">Type <code>%s/%s</code> to say that you mean it</label><input "
+	     "id=\"confirm\" name=\"confirm\" required autocomplete=\"off\" "
+	     "spellcheck=\"false\"><button class=\"danger\">Delete this "
+	     "%s</button></form></section>\n",
 	     show_count(count, repo->n_files), show_size(size, repo->bytes), repo->account_name, repo->name,
 	     hub_kind_name(repo->kind));
 }
@@ -167,7 +169,7 @@ static enum cairn_status settings_delete(struct page *page)
 	(void)snprintf(full, sizeof(full), "%s/%s", hub->repo.account_name, hub->repo.name);
 	if (strcmp(form_value(&page->form, "confirm"), full) != 0)
 		return cairn_fail(&hub->call.diag, CAIRN_E_USAGE, "repo.confirm", CAIRN_NO_OFFSET,
-				  "nothing was deleted: what was typed is not the name of this repository");
+				  "nothing was deleted: the name that was typed is not that of this repository");
 	(void)snprintf(page->location, sizeof(page->location), "/%s", hub->repo.account_name);
 	return cairn_hub_drop_repo(page_hub(page), &hub->repo, &hub->call.diag);
 }

@@ -1,4 +1,4 @@
-/* Shows what fills the disk: GET /storage. For the operator only, since sharing reveals other repositories. */
+/* Shows what fills the disk: GET /storage. Only for the operator, because sharing reveals other repositories. */
 #include "base/clock.h"
 #include "server/ask/hub_usage.h"
 #include "server/page/charts.h"
@@ -12,7 +12,7 @@
 
 enum {
 	STORAGE_OWNERS = 50,
-	STORAGE_OWNERS_BYTES = 9000, /* of the table: names may be long */
+	STORAGE_OWNERS_BYTES = 9000, /* the table: names may be long */
 	STORAGE_PAIRS = 20,
 	STORAGE_PAIRS_BYTES = 5000,
 	STORAGE_MAP = 4096,
@@ -24,7 +24,7 @@ static const char *storage_name(const struct cairn_usage_owner *owner)
 	return owner->name[0] ? owner->name : "(the operator)";
 }
 
-/* Copies "ann" of "models/ann/cats" into out. */
+/* Copies the account of a name, "ann" of "models/ann/cats". */
 static const char *storage_account(char out[static STORAGE_NAME_BYTES], const char *name)
 {
 	const char *slash = strchr(name, '/'), *from = slash ? slash + 1 : name;
@@ -47,15 +47,15 @@ static int storage_compare(const void *a, const void *b)
 	return strcmp(x->account, y->account);
 }
 
-/* Returns "cats" of "models/ann/cats", for use below its account. */
+/* Returns the name within the account, "cats" of "models/ann/cats". */
 static const char *storage_within(const struct cairn_usage_owner *owner)
 {
 	const char *slash = strrchr(storage_name(owner), '/');
 	return slash ? slash + 1 : storage_name(owner);
 }
 
-/* Makes parts: each account, followed by its owners. The owners are sorted by account. @param[out] out 2 n + 1 of room
- * @return how many */
+/* Makes parts: each account, followed by its owners. The owners are sorted by account. @param[out] out room for 2 n + 1
+ * @return the number of parts */
 static size_t storage_nest(struct chart_part *out, const struct storage_part *owners, uint32_t n)
 {
 	size_t n_out = 1, account = 0;
@@ -73,7 +73,7 @@ static size_t storage_nest(struct chart_part *out, const struct storage_part *ow
 	return n_out;
 }
 
-/* Appends a treemap of bytes that only one owner has, by accounts. */
+/* Appends a treemap of the bytes that only one owner has, grouped by account. */
 static enum cairn_status storage_put_map(struct cairn_buf *b, const struct cairn_usage *usage)
 {
 	uint32_t n = usage->n_owners < STORAGE_MAP ? usage->n_owners : STORAGE_MAP;
@@ -97,7 +97,7 @@ static enum cairn_status storage_put_map(struct cairn_buf *b, const struct cairn
 	return made ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-/* Collects the owners that share most; the pairs are sorted by shared bytes. @return how many */
+/* Collects the owners that share most. The pairs are sorted by shared bytes. @return the number of owners */
 static uint32_t storage_sharers(const struct cairn_usage *usage, uint32_t out[static CHARTS_SIDE_MAX])
 {
 	uint32_t n = 0;
@@ -130,10 +130,11 @@ static void storage_put_matrix(struct cairn_buf *b, const struct cairn_usage *us
 		if (a < n && c < n)
 			bytes[a * n + c] = bytes[c * n + a] = usage->pairs[i].bytes;
 	}
-	chart_put_matrix(b, "Who shares how much with whom; the table below has the figures", names, n, bytes);
+	chart_put_matrix(b, "Bytes that repositories share with each other; the table below has the figures", names, n,
+			 bytes);
 }
 
-/* Appends a name, linked to the repository's storage page; buckets have none. */
+/* Appends a name with a link to the repository's storage page. A bucket has no such page. */
 static void storage_put_name(struct cairn_buf *b, const struct cairn_usage_owner *owner)
 {
 	static const char MODELS[] = "models/", BUCKETS[] = "buckets/";
@@ -203,7 +204,8 @@ static enum cairn_status storage_put_figures(struct cairn_buf *b, const struct c
 	char size[SHOW_BYTES];
 	html(b, "<p class=\"dim\">%s held by files, computed ", show_size(size, usage->held_bytes));
 	show_age(b, usage->at_unix_s, cairn_clock_unix_s());
-	html(b, ". A repository frees what would have no owner any more without it, once that is collected.</p>\n");
+	html(b, ". The column “Frees” has what a deletion of the repository frees, once collected: "
+		"the bytes that have no other owner.</p>\n");
 	if (usage->n_owners == 0)
 		html(b, "<p class=\"empty\">No file is stored.</p>\n");
 	else

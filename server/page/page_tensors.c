@@ -8,7 +8,7 @@
 
 enum { TENSORS_ROWS = 200, TENSORS_ROWS_BYTES = 20000 };
 
-/* Collects rows, since the table's sums are known only after all tensors. */
+/* Collects rows, because the sums of the table are known only after all tensors. */
 struct tensors_rows {
 	struct cairn_buf rows;
 	unsigned n;

@@ -15,12 +15,12 @@ struct traffic_chart {
 	struct cairn_buf *b;
 	struct traffic_step steps[TRAFFIC_STEPS];
 	unsigned n;
-	int64_t begun_unix_s; /* begin of the first step */
+	int64_t begun_unix_s; /* when the first step began */
 	uint64_t most, most_us;
 	uint64_t n_requests, n_failed;
 };
 
-/* Writes "14:04"; the day is clear. */
+/* Writes the time of a day, such as "14:04". */
 static void traffic_put_hour(char out[static TRAFFIC_HOUR_CHARS + 1], int64_t unix_s)
 {
 	char when[SHOW_BYTES];
@@ -51,7 +51,7 @@ static const char *traffic_show_us(char out[static SHOW_BYTES], uint64_t us)
 	return out;
 }
 
-/* Returns the number of the bound, from 1. */
+/* Returns the number of a bound, counted from 1. */
 static double traffic_rank(uint64_t us)
 {
 	size_t b = 0;
@@ -111,10 +111,12 @@ static void traffic_put_words(const struct traffic_chart *c)
 {
 	char n[SHOW_BYTES], failed[SHOW_BYTES], most[SHOW_BYTES], us[SHOW_BYTES];
 	html(c->b,
-	     "<p>%s requests, %s of them failed; at most %s within %d minutes, and of none of these did 95 of 100 take "
-	     "more than %s. <span class=\"dim\">A column is what ended within %d minutes, the last one on the right: "
-	     "those that failed stand out. Below, how long 95 of 100 took at most, and within it half of them: the "
-	     "heights are the bounds of <code>/metrics</code>, 0.5, 1, 2.5, 5 ms and so on.</span></p>\n",
+	     "<p>%s requests, %s of them failed. The fullest column has %s within %d minutes. In "
+	     "the slowest, 95 of 100 took at most %s. <span class=\"dim\">A column has the "
+	     "requests that ended within %d minutes, the newest on the right; failed ones are "
+	     "highlighted. The lower chart shows how long 95 of 100 took at most, and within that "
+	     "half of them. Its heights are the bounds of <code>/metrics</code>: 0.5, 1, 2.5, 5 "
+	     "ms and so on.</span></p>\n",
 	     show_count(n, c->n_requests), show_count(failed, c->n_failed), show_count(most, c->most),
 	     TRAFFIC_STEP_S / 60, traffic_show_us(us, c->most_us), TRAFFIC_STEP_S / 60);
 }

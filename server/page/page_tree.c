@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "server/ask/hub_entry.h"
 #include "server/page/page_lost.h"
+#include "server/page/page_mirror.h"
 #include "server/page/page_paths.h"
 #include "server/page/page_repo.h"
 #include "server/page/page_routes.h"
@@ -10,21 +11,21 @@
 #include <string.h>
 
 enum {
-	TREE_ROWS_BYTES = 34000, /* of rows per page: names may be long */
+	TREE_ROWS_BYTES = 34000, /* rows on one page: names may be long */
 	TREE_ROWS_BYTES_MAX = 256 << 10,
 	TREE_TITLE_BYTES = 60,
 };
 
 struct tree_page {
 	struct page_place place;
-	const char *cursor;         /* the request's; NULL: from the start */
-	const char *find;           /* the request's; a part of a path; "": list all */
+	const char *cursor;         /* from the request; NULL: from the start */
+	const char *find;           /* from the request: a part of a path to search for; "": list all */
 	struct hub_entries entries; /* owned */
 	struct cairn_buf folders, files;
-	struct cairn_index_commit last; /* the commit looked up last; most rows have the same */
+	struct cairn_index_commit last; /* the commit that was looked up last; most rows have the same */
 	int64_t now_unix_s;
 	size_t prefix_len;
-	char next[CAIRN_INDEX_PATH_MAX + 1]; /* the next page begins after it; empty: none */
+	char next[CAIRN_INDEX_PATH_MAX + 1]; /* the next page begins after this name; empty: no next page */
 };
 
 static void tree_free(void *state)
@@ -64,6 +65,7 @@ static void tree_put_entry(struct tree_page *p, const struct hub_entry *e)
 	html(b, "\">");
 	html_name(b, e->path + p->prefix_len);
 	html(b, "%s</a>", is_folder ? "/" : "");
+	page_put_awaited_tag(b, &p->place.page, &e->entry);
 	bool lost = e->entry.has_file && page_put_lost_tag(b, page_cas(&p->place.page), &e->entry.file);
 	html(b, "</th><td class=\"num\">%s</td>", is_folder ? "" : show_size(size, e->entry.size_bytes));
 	tree_put_last(p, b, &e->entry);

@@ -1,4 +1,4 @@
-/* Uploads small files by a form, as one commit: GET and POST [/{type}]/{namespace}/{name}/upload/{place} */
+/* Uploads small files with a form, as one commit: GET and POST [/{type}]/{namespace}/{name}/upload/{place} */
 #include "hub/path.h"
 #include "hub/put.h"
 #include "server/app.h"
@@ -13,7 +13,7 @@ enum { UPLOAD_BYTES_MAX = 8 << 20, UPLOAD_TITLE_BYTES = 200 };
 
 struct upload_page {
 	struct page_place place;
-	const char *type; /* of the body; the request's */
+	const char *type; /* media type of the body; borrowed from the request */
 	struct cairn_hash sender;
 	struct form_files form;
 	struct cairn_hub_put_file files[CAIRN_HUB_PUT_FILES_MAX];
@@ -47,7 +47,7 @@ static void upload_build_found(struct upload_page *p)
 	page_end(page);
 }
 
-/* Finds the place: its revision must be a branch, and the reader a writer of the repository. */
+/* Finds the place. Its revision must be a branch, and the reader must be allowed to write. */
 static bool upload_find(struct upload_page *p)
 {
 	struct page *page = &p->place.page;
@@ -147,7 +147,7 @@ static void upload_run(struct page *page)
 	enum cairn_status status = upload_take_form(p);
 	if (status == CAIRN_OK)
 		status = upload_commit(p, &oid);
-	page->hub.call.status = status == CAIRN_E_LIMIT ? CAIRN_E_USAGE : status; /* limit of names and folders */
+	page->hub.call.status = status == CAIRN_E_LIMIT ? CAIRN_E_USAGE : status; /* LIMIT: too many names or folders */
 	if (page_take_failure(page))
 		upload_build_found(p);
 	else if (status == CAIRN_OK)

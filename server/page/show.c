@@ -14,7 +14,7 @@ const char *show_size(char out[static SHOW_BYTES], uint64_t bytes)
 	static const char *const UNITS[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
 	unsigned unit = 0;
 	double n = (double)bytes;
-	/* Show 1,000 of a unit as 1 of the next. */
+	/* 999.5 and more would be shown as 1,000: use the next unit */
 	for (; n >= 999.5 && unit < 6; unit++)
 		n /= 1000;
 	(void)snprintf(out, SHOW_BYTES, unit > 0 && n < 99.95 ? "%.1f %s" : "%.0f %s", n, UNITS[unit]);

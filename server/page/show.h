@@ -6,19 +6,19 @@
 
 enum { SHOW_BYTES = 32 };
 
-/** "0 B", "651 B", "4.9 GB": powers of 1,000, as the hub's clients count. */
+/** Writes a size, such as "0 B", "651 B" or "4.9 GB", with powers of 1,000, as the hub's clients count. */
 const char *show_size(char out[static SHOW_BYTES], uint64_t bytes);
 
-/** "12,345" */
+/** Writes a number like "12,345". */
 const char *show_count(char out[static SHOW_BYTES], uint64_t n);
 
-/** "2026-11-03 14:05 UTC" */
+/** Writes a time like "2026-11-03 14:05 UTC". */
 const char *show_time(char out[static SHOW_BYTES], int64_t unix_s);
 
-/** Appends a <time>: "just now", "5 min ago", "3 d ago", from a month on the day; the time itself is its title. */
+/** Appends a <time>: "just now", "5 min ago", "3 d ago"; after a month, the day. The exact time is its title. */
 void show_age(struct cairn_buf *b, int64_t then_unix_s, int64_t now_unix_s);
 
-/** Are the bytes UTF-8 without control characters except those of text? @param is_cut the last one may be incomplete */
+/** Are the bytes UTF-8, without control characters other than text's? @param is_cut the last character may be cut */
 bool show_is_text(const uint8_t *bytes, size_t len, bool is_cut);
 
 #endif

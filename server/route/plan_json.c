@@ -10,8 +10,8 @@
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
-/* Writers of a term's pieces: a plan has tens of thousands of terms, and printf takes ten times as long. Each writes at
- * the given position and returns the position after it, so that a term is added in one piece. */
+/* Write the pieces of a term. A plan has tens of thousands of terms, and printf takes ten times as long. Each function
+ * writes at the given position and returns the position after it, so that a whole term is added at once. */
 enum {
 	PLAN_SPAN_TEXT_MAX = 24 + 2 * CAIRN_DECIMAL_TEXT_MAX,
 	PLAN_TERM_TEXT_MAX = 64 + CAIRN_HASH_TEXT_BYTES + CAIRN_DECIMAL_TEXT_MAX + PLAN_SPAN_TEXT_MAX,
@@ -66,7 +66,7 @@ static void plan_write_terms(struct cairn_spill *out, const struct cairn_plan *p
 	plan_text(out, "]");
 }
 
-/* Writes the store's own URL of a range. @return false: none, the range is fetched here */
+/* Writes the store's own URL of a range. @return false: it has none, and the range is fetched from this server */
 static bool plan_write_store_url(struct cairn_spill *out, const struct plan_urls *urls,
 				 const struct cairn_plan_xorb *xorb, const struct cairn_plan_range *range)
 {
@@ -181,7 +181,8 @@ void plan_write_v2(struct cairn_spill *out, const struct cairn_plan *plan, const
 	for (uint32_t i = 0; i < plan->n_xorbs; i++) {
 		const struct cairn_plan_xorb *xorb = &plan->xorbs[i];
 		plan_write_key(out, &xorb->hash, i == 0);
-		unsigned max = urls->store_life_s > 0 ? 1 : urls->ranges_max; /* a store's URL is for one range */
+		/* a URL of the store is for a single range */
+		unsigned max = urls->store_life_s > 0 ? 1 : urls->ranges_max;
 		for (uint32_t done = 0; done < xorb->n_ranges;) {
 			uint32_t n = xorb->n_ranges - done < max ? xorb->n_ranges - done : max;
 			if (done > 0)
@@ -213,7 +214,7 @@ static int plan_by_start(const void *pa, const void *pb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Merges the ranges that n files need of one xorb. @param[out] out has room for all of them @return how many */
+/* Merges the ranges of one xorb that n files need. @param[out] out room for all @return the number of merged ranges */
 static uint32_t plan_merge_ranges(struct cairn_plan_range *out, const struct plan_use *uses, size_t n)
 {
 	uint32_t n_all = 0, last = 0;
@@ -234,7 +235,7 @@ static uint32_t plan_merge_ranges(struct cairn_plan_range *out, const struct pla
 	return last + 1;
 }
 
-/* Writes a xorb that several files use once, with the ranges of all of them. */
+/* Writes a xorb once, with the ranges of all files that use it. */
 static void plan_write_uses(struct cairn_spill *out, const struct cairn_plan *plans, size_t n,
 			    const struct plan_urls *urls)
 {
@@ -265,7 +266,7 @@ static void plan_write_uses(struct cairn_spill *out, const struct cairn_plan *pl
 	free(uses);
 }
 
-/* The batch form has no member for the offsets of ranges, so a batch of ranges gets a further member. */
+/* Writes the offsets of ranges, for which the batch form has no member: a batch of ranges gets a member of ours. */
 static void plan_write_offsets(struct cairn_spill *out, const struct cairn_hash *files, const struct cairn_plan *plans,
 			       size_t n)
 {

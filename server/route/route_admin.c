@@ -20,7 +20,7 @@ struct admin_request {
 	struct cairn_hash file;
 	bool has_owner, changed;
 	char owner[CAIRN_CAS_OWNER_TEXT_MAX + 1];
-	struct cairn_diag diag; /* of a share */
+	struct cairn_diag diag; /* of a POST …/share */
 	struct cairn_gc_report gc;
 	struct cairn_cas_totals totals;
 	struct cairn_losses_sum lost;
@@ -77,7 +77,7 @@ static void admin_reply_shared(struct http_request *req, struct route_job *job)
 	admin_reply_file(req, job, "shared");
 }
 
-/* Reads "?repo=", whose registration is meant, in its full form. @return false: malformed; an error was replied */
+/* Reads "?repo=", the repository whose registration to change, in full form. @return false: malformed, and replied */
 static bool admin_take_repo(struct http_request *req, struct admin_request *a)
 {
 	const char *repo = http_query_arg(req, "repo");
@@ -113,7 +113,7 @@ static void admin_share_file(struct http_request *req)
 	admin_start_file(req, admin_share, admin_reply_shared);
 }
 
-/* Stops a collection when the daemon stops or the client has gone; the next collection continues there. */
+/* Should a collection stop? It stops when the daemon stops or the client has gone; the next one continues there. */
 static bool admin_gc_stops(void *ctx)
 {
 	const struct route_job *job = ctx;
@@ -215,7 +215,7 @@ static void admin_get_stats(struct http_request *req)
 	struct admin_request *a = route_job_new(req, sizeof(*a), admin_stats, admin_reply_stats);
 	if (!a)
 		return;
-	a->job.work.lane = CAIRN_LANE_HEAVY; /* it counts rows, since no sums are kept */
+	a->job.work.lane = CAIRN_LANE_HEAVY; /* counting rows takes long, and no sums are kept */
 	a->job.for_reply = true;
 	route_job_start(req);
 }

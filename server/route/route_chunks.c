@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNKS_MAX_AGE_S = 3600 }; /* limited, so that clients find newer xorbs */
+enum { CHUNKS_MAX_AGE_S = 3600 }; /* limited, so that clients learn of newer xorbs */
 
 static const char CHUNKS_TYPE[] = "application/octet-stream";
 
@@ -22,10 +22,10 @@ static void chunks_release(void *answer)
 	cairn_answer_unref(answer);
 }
 
-/* The cached replies of an answer, valid while their headers do not change. */
+/* The kept replies of an answer, valid as long as their headers do not change. */
 struct chunks_kept {
 	struct cairn_answer_kept kept;
-	struct http_kept *whole, *known; /* known: the 304 for clients that have the answer */
+	struct http_kept *whole, *known; /* whole: the answer; known: the 304 for clients that have it */
 };
 
 static void chunks_kept_free(struct cairn_answer_kept *kept)
@@ -53,7 +53,7 @@ static int64_t chunks_max_age_s(const struct cairn_answer *answer)
 	return left_s <= 0 ? 0 : left_s < CHUNKS_MAX_AGE_S ? left_s : CHUNKS_MAX_AGE_S;
 }
 
-/* @param kept NULL: without memory @return false without memory */
+/* Adds the headers to a reply. @param kept NULL: there was no memory @return false without memory */
 static bool chunks_kept_headers(struct http_kept *kept, const struct cairn_answer *answer)
 {
 	struct chunks_caching caching;
@@ -62,7 +62,7 @@ static bool chunks_kept_headers(struct http_kept *kept, const struct cairn_answe
 	       http_kept_header(kept, "ETag", answer->etag);
 }
 
-/* @return NULL without memory */
+/* Makes the kept replies of an answer. @return NULL without memory */
 static const struct chunks_kept *chunks_keep(const struct cairn_answer *answer)
 {
 	struct chunks_kept *k = (struct chunks_kept *)cairn_answer_kept(answer);
@@ -99,11 +99,11 @@ static void chunks_free(void *state)
 static void chunks_query(struct route_job *job)
 {
 	struct chunks_request *c = (struct chunks_request *)job;
-	struct cairn_cas_who who = auth_who(http_identity(job->req));
+	struct cairn_cas_who who = auth_cas_identity(http_identity(job->req));
 	c->status = cairn_cas_query(job->app->cas, &who, &c->chunk, &c->answer);
 }
 
-/* Replies a plain hit from the cache, except in the last hour of an epoch, when the age counts down. */
+/* Replies with a kept reply if the request allows it. Not in the last hour of an epoch, when the age counts down. */
 static bool chunks_reply_kept(struct http_request *req, const struct cairn_answer *answer, bool is_known,
 			      int64_t max_age_s)
 {
@@ -113,8 +113,8 @@ static bool chunks_reply_kept(struct http_request *req, const struct cairn_answe
 	return k != NULL;
 }
 
-/* Does the client's list of ETags name the answer? The list nearly always has one entry. */
-static bool chunks_is_known(const char *etags, const char *etag)
+/* Does the client's list of ETags contain the answer's? The list nearly always has one entry. */
+static bool chunks_has_etag(const char *etags, const char *etag)
 {
 	return etags && (strcmp(etags, etag) == 0 || strstr(etags, etag));
 }
@@ -122,7 +122,7 @@ static bool chunks_is_known(const char *etags, const char *etag)
 static void chunks_reply_answer(struct http_request *req, struct chunks_request *c)
 {
 	const struct cairn_answer *answer = c->answer;
-	bool is_known = chunks_is_known(http_if_none_match(req), answer->etag);
+	bool is_known = chunks_has_etag(http_if_none_match(req), answer->etag);
 	int64_t max_age_s = chunks_max_age_s(answer);
 	struct chunks_caching caching;
 	c->answer = NULL;
@@ -150,12 +150,12 @@ static void chunks_reply(struct http_request *req, struct route_job *job)
 	if (c->status == CAIRN_OK)
 		chunks_reply_answer(req, c);
 	else if (c->status == CAIRN_E_NOT_FOUND)
-		http_reply_miss(req); /* the most frequent answer: clients read only the status */
+		http_reply_miss(req); /* the most frequent answer: clients read only its status */
 	else
 		http_reply_status(req, c->status, NULL);
 }
 
-/* Continues after the screen: a miss needs no worker. */
+/* Continues after the screen of known chunks. A chunk that is not there needs no worker. */
 static void chunks_screened(struct cairn_index_screen *screen)
 {
 	struct chunks_request *c = (struct chunks_request *)((char *)screen - offsetof(struct chunks_request, screen));
@@ -168,14 +168,14 @@ static void chunks_screened(struct cairn_index_screen *screen)
 	http_resume(c->job.req);
 }
 
-/* Asks a remote index. Lookups that memory can answer do not wait for it, and concurrent lookups are batched. */
+/* Asks a remote index. Lookups that memory can answer do not wait for it, and concurrent lookups share a batch. */
 static void chunks_ask_far(struct http_request *req, const struct cairn_hash *chunk)
 {
 	struct chunks_request *c = route_job_new(req, sizeof(*c), chunks_query, chunks_reply);
 	if (!c)
 		return;
 	struct cairn_cas *cas = c->job.app->cas;
-	struct cairn_cas_who who = auth_who(http_identity(req));
+	struct cairn_cas_who who = auth_cas_identity(http_identity(req));
 	c->chunk = *chunk;
 	c->job.for_reply = true;
 	c->answer = cairn_cas_query_kept(cas, &who, chunk);

@@ -1,4 +1,4 @@
-/* GET /v1/false-claims: lists the SHA-256 that uploaders claimed and that do not match the bytes. For the operator. */
+/* GET /v1/false-claims: lists uploaders' claims of SHA-256 that do not match the bytes. For the operator. */
 #include "base/decimal.h"
 #include "base/json.h"
 #include "cas/keep/proof.h"
@@ -14,7 +14,7 @@
 
 enum {
 	CLAIMS_LIMIT_DEFAULT = 100,
-	CLAIMS_ANSWER_BYTES_MAX = 1024 * 1024, /* a page of rows of at most 1 KiB, and some reserve */
+	CLAIMS_ANSWER_BYTES_MAX = 1024 * 1024, /* one page of rows of at most 1 KiB, and some reserve */
 	CLAIMS_DIGEST_DIGITS = 64,
 	CLAIMS_NEXT_BYTES = CAIRN_DECIMAL_TEXT_MAX + 1 + CLAIMS_DIGEST_DIGITS + 1 + CAIRN_CAS_OWNER_TEXT_MAX + 1,
 };
@@ -23,7 +23,7 @@ struct claims_list {
 	struct route_job job;
 	uint32_t limit;
 	bool has_after;
-	struct cairn_index_lie after; /* from the request; then the last row's */
+	struct cairn_index_lie after; /* begin after this claim: from the request; then the last row's */
 	char owner[CAIRN_CAS_OWNER_TEXT_MAX + 1];
 	enum cairn_status status;
 	struct cairn_buf buf;
@@ -55,7 +55,7 @@ static void claims_visit(void *ctx, const struct cairn_index_lie *lie)
 	(void)snprintf(c->owner, sizeof(c->owner), "%s", lie->owner);
 }
 
-/* Writes "NUMBER:SAID:OWNER" of the last row. */
+/* Writes the last row's "NUMBER:SAID:OWNER", where the next page begins. */
 static void claims_put_next(struct claims_list *c, bool more)
 {
 	char said[CLAIMS_DIGEST_DIGITS + 1], next[CLAIMS_NEXT_BYTES];
@@ -88,7 +88,7 @@ static void claims_reply(struct http_request *req, struct route_job *job)
 	route_reply_made(req, c->status, &c->buf);
 }
 
-/* @return false: not a "next" of this server */
+/* Parses where a page begins. @return false: not a "next" of this server */
 static bool claims_take_after(struct claims_list *c, const char *text)
 {
 	uint64_t id;

@@ -1,4 +1,4 @@
-/* GET and HEAD /v1/fetch/{hash}?ranges=R&expires=T&signature=S: bytes of a xorb that a reconstruction granted. */
+/* GET and HEAD /v1/fetch/{hash}?ranges=R&expires=T&signature=S: bytes of a xorb, for the holder of a grant. */
 #include "server/app.h"
 #include "server/ask/multipart.h"
 #include "server/ask/range_header.h"
@@ -19,7 +19,7 @@ enum { FETCH_ETAG_BYTES = CAIRN_HASH_TEXT_BYTES + 2 };
 
 struct fetch_request {
 	struct route_job job;
-	bool known; /* the client has the bytes and asks whether they are current */
+	bool known; /* the client has the bytes, and asks whether they are current */
 	bool verify;
 	char etag[FETCH_ETAG_BYTES];
 	enum cairn_status status;
@@ -27,9 +27,7 @@ struct fetch_request {
 	struct cairn_fetch fetch;
 };
 
-/* --- the answer --------------------------------------------------------------------------------------------------- */
-
-/* A part of an open xorb, for a store without a descriptor to send from. */
+/* A part of an open xorb, for a store that has no descriptor to send from. */
 struct fetch_part {
 	struct cairn_fetch_source source;
 	uint64_t first, end;
@@ -64,7 +62,7 @@ static void fetch_reply_read(struct http_request *req, struct cairn_fetch *fetch
 	http_reply_pumped(req, 206, "application/octet-stream", &source, app_of(req)->workers);
 }
 
-/* Each range has this header, and printf would take one in twenty of the daemon's instructions for it. */
+/* Replies with a range's header. Each range has it, and printf would take 1 in 20 of the daemon's instructions. */
 static void fetch_reply_content_range(struct http_request *req, const struct cairn_fetch_range *range,
 				      uint64_t object_bytes)
 {
@@ -111,7 +109,7 @@ static void fetch_reply_bytes(struct http_request *req, struct fetch_request *f)
 {
 	http_reply_header(req, "ETag", f->etag);
 	http_reply_header(req, "Accept-Ranges", "bytes");
-	/* The bytes of a xorb never change; the URL's own expiry bounds its use. */
+	/* The bytes of a xorb never change, and the URL's own expiry limits its use. */
 	http_reply_header(req, "Cache-Control", "private, immutable, max-age=3600");
 	if (f->known)
 		http_reply_empty(req, 304, UINT64_MAX);
@@ -132,16 +130,14 @@ static void fetch_reply(struct http_request *req, struct route_job *job)
 		http_reply_header(req, "Content-Range", value);
 		http_reply_error(req, 416, f->diag.rule, f->diag.text, &f->diag);
 	} else if (f->status == CAIRN_E_DAMAGED) {
-		/* Lost bytes are 410: clients give up at once, while they would retry a 500. Caches must not keep the
-		 * error, since an upload heals it. */
+		/* Lost bytes are 410, so that clients give up at once; they would retry a 500. Caches must not keep the
+		 * error, because an upload repairs the loss. */
 		http_reply_header(req, "Cache-Control", "no-store");
 		http_reply_error(req, 410, "object.damaged", "the stored bytes are not what was uploaded", &f->diag);
 	} else {
 		http_reply_status(req, f->status, &f->diag);
 	}
 }
-
-/* --- the work ----------------------------------------------------------------------------------------------------- */
 
 static void fetch_open(struct route_job *job)
 {
@@ -158,11 +154,11 @@ static void fetch_verify(struct route_job *job)
 {
 	struct fetch_request *f = (struct fetch_request *)job;
 	f->status = CAIRN_E_BUSY;
-	if (cairn_cas_is_remote(job->app->cas)) /* else the request's thread has already tried */
+	if (cairn_cas_is_remote(job->app->cas)) /* otherwise the request's thread has tried already */
 		fetch_open(job);
 	if (f->status != CAIRN_E_BUSY)
 		return;
-	f->known = false; /* no 304: the verification decides whether the bytes can be had */
+	f->known = false; /* no 304: only the verification shows whether the bytes are sound */
 	f->status = cairn_fetch_verify(job->app->cas, &f->fetch, fetch_verify_stops, job, &f->diag);
 }
 
@@ -187,8 +183,6 @@ static void fetch_start(struct http_request *req, const struct fetch_request *of
 	route_job_start(req);
 }
 
-/* --- the request -------------------------------------------------------------------------------------------------- */
-
 static void fetch_etag(char out[static FETCH_ETAG_BYTES], const struct cairn_hash *hash)
 {
 	out[0] = '"';
@@ -207,7 +201,7 @@ static bool fetch_check_grant(struct http_request *req, struct cairn_fetch *fetc
 	return status == CAIRN_OK;
 }
 
-/* Reads the headers. @return false: the request cannot be satisfied; an error was replied */
+/* Reads the headers. @return false: the request cannot be answered, and an error was replied */
 static bool fetch_take_headers(struct http_request *req, struct fetch_request *f)
 {
 	const char *range = http_header(req, "Range"), *only_if = http_header(req, "If-Range");
@@ -226,7 +220,7 @@ static bool fetch_take_headers(struct http_request *req, struct fetch_request *f
 	}
 	f->known = http_has_etag(http_if_none_match(req), f->etag);
 	f->fetch.no_body = http_method(req) != HTTP_GET || f->known;
-	/* If plans lead clients to the store, only suspect xorbs are fetched here. */
+	/* If plans lead clients to the store, only suspect xorbs are fetched from this server. */
 	f->verify = (atomic_load(&app_of(req)->live.prove_reads) || app_of(req)->config.fetch_from_store) &&
 		    !f->fetch.no_body;
 	return true;
@@ -234,7 +228,7 @@ static bool fetch_take_headers(struct http_request *req, struct fetch_request *f
 
 static void fetch_get(struct http_request *req)
 {
-	struct fetch_request f; /* its many ranges are not cleared, since usually one is used */
+	struct fetch_request f; /* not cleared, because it has room for many ranges and usually one is used */
 	memset(&f, 0, offsetof(struct fetch_request, fetch));
 	f.fetch.source = (struct cairn_fetch_source){0};
 	f.job.app = app_of(req);

@@ -13,7 +13,7 @@
 
 enum { EDIT_RANGES_MAX = 1024 };
 
-/* A request. The answer is written during the walk over the file, so that it is never in memory as a whole. */
+/* State of a request. The answer is written during the walk over the file, so it is never in memory as a whole. */
 struct edit_request {
 	struct route_job job;
 	struct cairn_hash file;
@@ -22,7 +22,7 @@ struct edit_request {
 	enum cairn_status status;
 	struct cairn_diag diag;
 	uint64_t file_bytes;
-	bool any; /* at least one range is written */
+	bool any; /* at least one range has been written */
 	struct cairn_spill out;
 };
 
@@ -46,7 +46,7 @@ static void edit_write_nodes(struct cairn_spill *out, const struct cairn_subtree
 	}
 }
 
-/* Writes the protocol's form: left sides from the lowest level up, then right sides from the highest down. */
+/* Writes a subtree by the protocol: left sides from the lowest level up, then right sides from the highest down. */
 static void edit_write_subtree(struct cairn_spill *out, const struct cairn_subtree *s)
 {
 	bool any = false;
@@ -128,12 +128,11 @@ static void edit_reply(struct http_request *req, struct route_job *job)
 			       e->file_bytes);
 		http_reply_error(req, 400, "dirty.outside", text, NULL);
 	} else if (e->out.status == CAIRN_E_LIMIT) {
-		route_reply_over(req, &e->out,
-				 501); /* 501, as in the branch below: clients then upload the whole file */
+		route_reply_over(req, &e->out, 501); /* 501, as below: clients then upload the whole file */
 	} else if (e->out.status != CAIRN_OK) {
 		route_reply_spill(req, &e->out, 200, "application/json");
 	} else if (e->status == CAIRN_E_LIMIT) {
-		/* A 501 makes clients conclude that the server lacks this route, and read the whole file. */
+		/* After a 501 clients conclude that the server lacks this route, and read the whole file. */
 		http_reply_error(req, 501, e->diag.rule, e->diag.text, &e->diag);
 	} else {
 		route_reply_no_file(req, e->status);
@@ -148,7 +147,7 @@ static void edit_done(struct http_request *req)
 	struct edit_request *e = route_job_new(req, sizeof(*e), edit_run, edit_reply);
 	if (!e)
 		return;
-	e->job.work.lane = CAIRN_LANE_HEAVY; /* it reads every chunk of the file */
+	e->job.work.lane = CAIRN_LANE_HEAVY; /* reading every chunk of the file takes long */
 	e->job.for_reply = true;
 	e->file = hash;
 	route_spill_init(&e->out, req);

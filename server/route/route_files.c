@@ -17,24 +17,22 @@
 enum {
 	FILES_LIMIT_DEFAULT = 100,
 	FILES_ANSWER_BYTES_MAX = 2 * 1024 * 1024, /* two pages of rows of at most 1 KiB, and some reserve */
-	FILES_LOST_LOOKED_MAX = 4096,             /* lost files that one answer checks */
+	FILES_LOST_LOOKED_MAX = 4096,             /* most lost files that one answer checks */
 	FILES_REPO_BYTES = 256,
 	FILES_HASH_DIGITS = 64,
 };
 
 struct files_request {
 	struct route_job job;
-	uint8_t sha256[CAIRN_SHA256_BYTES]; /* looked up if the hash is not */
+	uint8_t sha256[CAIRN_SHA256_BYTES]; /* used for the lookup if the hash is not */
 	enum cairn_status status;
-	struct cairn_cas_file file; /* its hash may be the one looked up */
+	struct cairn_cas_file file; /* the file found; its hash may be the one looked up */
 };
-
-/* --- by hash ------------------------------------------------------------------------------------------------------ */
 
 static void files_read_row(struct route_job *job)
 {
 	struct files_request *f = (struct files_request *)job;
-	struct cairn_cas_who who = auth_who(http_identity(job->req));
+	struct cairn_cas_who who = auth_cas_identity(http_identity(job->req));
 	f->status = cairn_cas_file(job->app->cas, &who, &f->file.hash, &f->file);
 }
 
@@ -54,12 +52,10 @@ static void files_head(struct http_request *req)
 		route_ask(req, &f.job, sizeof(f));
 }
 
-/* --- by SHA-256 --------------------------------------------------------------------------------------------------- */
-
 static void files_find_by_sha256(struct route_job *job)
 {
 	struct files_request *f = (struct files_request *)job;
-	struct cairn_cas_who who = auth_who(http_identity(job->req));
+	struct cairn_cas_who who = auth_cas_identity(http_identity(job->req));
 	f->status = cairn_cas_file_by_sha256(job->app->cas, &who, f->sha256, &f->file);
 }
 
@@ -94,15 +90,15 @@ static void files_by_sha256(struct http_request *req)
 
 struct files_list {
 	struct route_job job;
-	char repo[FILES_REPO_BYTES]; /* the files' owner; "": the operator */
+	char repo[FILES_REPO_BYTES]; /* owner of the files; "": the operator */
 	bool is_named;               /* the operator named a repository, which may not exist */
-	bool all;                    /* everybody's */
-	bool shows_time;             /* to the operator */
-	bool lost;                   /* only lost ones */
-	bool is_partial;             /* of lost files: some may be missing, also from all pages together */
-	uint32_t limit, n;           /* rows */
+	bool all;                    /* list the files of all owners */
+	bool shows_time;             /* show the time of upload, which only the operator may see */
+	bool lost;                   /* list only lost files */
+	bool is_partial;             /* of lost files: the answers together may miss some */
+	uint32_t limit, n;           /* number of rows: the limit, and so far */
 	bool has_after, has_after_repo;
-	struct cairn_hash after; /* from the request; then the last row's */
+	struct cairn_hash after; /* begin after this file: from the request; then the last row's */
 	char after_repo[FILES_REPO_BYTES];
 	enum cairn_status status;
 	struct cairn_buf buf;
@@ -130,7 +126,7 @@ static void files_list_visit(void *ctx, const struct cairn_cas_owned *file)
 	cairn_json_put_text(&f->json, "sha256", file->has_sha256 ? text : NULL);
 	cairn_json_put_bool(&f->json, "sha256_proved", file->has_sha256 && file->sha256_is_proved);
 	cairn_json_put_bool(&f->json, "lost", f->lost || cairn_losses_has(f->job.app->cas, &file->hash));
-	/* The same bytes may have come from another repository before. Only the operator may learn that. */
+	/* The same bytes may have come from another repository before, which only the operator may learn. */
 	if (f->shows_time)
 		cairn_json_put_u64(&f->json, "at", (uint64_t)file->at_unix_s);
 	cairn_json_close(&f->json);
@@ -140,7 +136,7 @@ static void files_list_visit(void *ctx, const struct cairn_cas_owned *file)
 }
 
 /* Lists lost files. All owners of a file are in one answer, so that the next answer begins after the file. @param owner
- * whose files; NULL: all */
+ * lists only files of this owner; NULL: all */
 static enum cairn_status files_list_lost(struct files_list *f, const char *owner, bool *more)
 {
 	struct cairn_cas *cas = f->job.app->cas;
@@ -151,7 +147,7 @@ static enum cairn_status files_list_lost(struct files_list *f, const char *owner
 	bool has_after = f->has_after, unsaid = false;
 	enum cairn_status status = CAIRN_OK;
 	*more = false;
-	cairn_losses_sum(cas, &sum); /* before the files: the search may change the sum meanwhile */
+	cairn_losses_sum(cas, &sum); /* before the files, because the search may change the sum */
 	f->is_partial = sum.more || sum.is_stale;
 	if (owner && !sum.more && cairn_losses_of_owner(cas, owner) == 0)
 		return CAIRN_OK;
@@ -215,7 +211,7 @@ static void files_list_reply(struct http_request *req, struct route_job *job)
 		route_reply_made(req, f->status, &f->buf);
 }
 
-/* Parses "HASH", or "HASH:REPO" in a list of all. @return false: neither */
+/* Parses where a list begins: "HASH", or "HASH:REPO" in a list of all owners. @return false: neither */
 static bool files_take_after(struct files_list *f, const char *text)
 {
 	if (!text)
@@ -229,7 +225,7 @@ static bool files_take_after(struct files_list *f, const char *text)
 	return snprintf(f->after_repo, sizeof(f->after_repo), "%s", repo) < (int)sizeof(f->after_repo);
 }
 
-/* Finds the owner whose files to list, and checks the asker's rights. @return false: an error was replied */
+/* Finds the owner whose files are listed, and checks the asker's rights. @return false: an error was replied */
 static bool files_take_repo(struct http_request *req, struct files_list *f)
 {
 	const struct auth_identity *who = http_identity(req);
@@ -246,7 +242,7 @@ static bool files_take_repo(struct http_request *req, struct files_list *f)
 	}
 	if (!repo)
 		(void)snprintf(f->repo, sizeof(f->repo), "%s", who->repo);
-	/* Anybody may read a public hub repository. Uploads that no commit has are listed for writers only. */
+	/* Anybody may read a public repository of the hub. Uploads in no commit are listed for writers only. */
 	bool may_list = !cairn_cas_owner_is_of_hub(who->repo) || (who->scopes & CAIRN_TOKEN_WRITE);
 	if (f->shows_time || (may_list && strcmp(f->repo, who->repo) == 0))
 		return true;
@@ -270,7 +266,7 @@ static void files_list(struct http_request *req)
 	if (!f)
 		return;
 	f->buf = cairn_buf_init(FILES_ANSWER_BYTES_MAX);
-	f->job.work.lane = CAIRN_LANE_HEAVY; /* its duration grows with the number of files */
+	f->job.work.lane = CAIRN_LANE_HEAVY; /* with many files this takes long */
 	f->job.for_reply = true;
 	if (!route_limit(req, FILES_LIMIT_DEFAULT, CAIRN_FILES_PAGE_MAX, &f->limit)) {
 		files_refuse_argument(req);

@@ -1,5 +1,5 @@
-/* GET /health: does the process answer? GET /ready: can it take uploads? GET /metrics: its counters. None needs a
- * token: probes and scrapers have none, and the answers have only counts and the version. */
+/* GET /health: does the process answer? GET /ready: can it take uploads? GET /metrics: its counters. These routes need
+ * no token: probes and scrapers have none, and the answers have only counts and the version. */
 #include "server/ask/route_job.h"
 
 #include "cas/losses.h"
@@ -56,8 +56,8 @@ static void ready_job_reply(struct http_request *req, struct route_job *job)
 	ready_reply(req, r->status, &r->diag);
 }
 
-/* Uses the long workers: if an engine is silent, all usual workers may wait for it, and /ready must report the engine,
- * not busy workers. It is the only quick work there, so no long job delays it. */
+/* Starts the check on the long workers. If an engine is silent, all usual workers may wait for it, and /ready must
+ * report the engine, not busy workers. The check is the only quick work there, so no long job delays it. */
 static void ready_begin(struct http_request *req)
 {
 	struct route_job *job = route_job_new(req, sizeof(struct ready_request), ready_run, ready_job_reply);
@@ -138,7 +138,7 @@ static void metrics_list_process(struct metrics_list *list, const struct http_re
 			 "Pieces of work that wait for a worker or run on one.");
 }
 
-/* Lists process metrics by the names of the Prometheus client libraries. */
+/* Lists metrics of the process, named as in the Prometheus client libraries. */
 static void metrics_list_kernel(struct metrics_list *list)
 {
 	struct process_stats p;
@@ -285,7 +285,7 @@ static void metrics_list_jobs(struct metrics_list *list, struct app *app)
 					   "The finished part of the job's step, from 0 to 1, if known.");
 }
 
-/* Lists readiness, for operators who watch only Prometheus. */
+/* Lists readiness, for operators who monitor only Prometheus. */
 static void metrics_list_ready(struct metrics_list *list, struct app *app)
 {
 	struct cairn_cas_health health;
@@ -305,18 +305,37 @@ static void metrics_list_mirror(struct metrics_list *list, const struct http_req
 		[CAIRN_MIRROR_WHY_SILENT] = "cairn_mirror_failures_total{why=\"silent\"}",
 		[CAIRN_MIRROR_WHY_BUSY] = "cairn_mirror_failures_total{why=\"busy\"}",
 		[CAIRN_MIRROR_WHY_WRONG] = "cairn_mirror_failures_total{why=\"wrong\"}",
+		[CAIRN_MIRROR_WHY_ROOM] = "cairn_mirror_failures_total{why=\"room\"}",
 		[CAIRN_MIRROR_WHY_OTHER] = "cairn_mirror_failures_total{why=\"other\"}",
 	};
+	static const char FILES[] = "Files of the mirrored hub in the store, and on their way.";
+	static const char FETCHED[] =
+		"Bytes received from the mirrored hub, by whether they were compressed ranges of xorbs.";
 	static const char SERVED[] = "Bytes of mirrored files sent to clients, by whether the file was here.";
 	const struct app_mirror *counts = &app->mirror_counts;
 	struct cairn_mirror_stats mirror;
 	struct http_server_stats http;
 	cairn_mirror_stats(app->mirror, &mirror);
 	http_server_stats(http_server_of(req), &http);
-	metrics_list_add(list, "gauge", "cairn_mirror_up", mirror.up,
-			 "Whether the mirrored hub answered the last call.");
-	metrics_list_add(list, "counter", "cairn_mirror_fetched_bytes_total", mirror.fetched_bytes,
-			 "Bytes received from the mirrored hub.");
+	if (!mirror.is_offline) /* while offline the upstream is not asked, so an alarm would never end */
+		metrics_list_add(list, "gauge", "cairn_mirror_up", mirror.up,
+				 "Whether the mirrored hub answered the last call.");
+	metrics_list_add(list, "gauge", "cairn_mirror_bytes", atomic_load(&counts->bytes),
+			 "Bytes that repositories of the mirrored hub hold.");
+	metrics_list_add(list, "gauge", "cairn_mirror_files{state=\"here\"}", atomic_load(&counts->n_files), FILES);
+	metrics_list_add(list, "gauge", "cairn_mirror_files{state=\"fetching\"}", mirror.n_fetching, FILES);
+	metrics_list_add(list, "gauge", "cairn_mirror_withdrawn_bytes", atomic_load(&counts->withdrawn_bytes),
+			 "Stored bytes of mirrored files whose chunks nobody is offered.");
+	metrics_list_add(list, "gauge", "cairn_mirror_offered_bytes", atomic_load(&counts->bound_bytes),
+			 "Bytes of mirrored files that uploaders are offered, or may rely on from an earlier offer.");
+	metrics_list_add(list, "counter", "cairn_mirror_evicted_bytes_total", atomic_load(&counts->evicted_bytes),
+			 "Bytes of mirrored files that were evicted.");
+	metrics_list_add(list, "counter", "cairn_mirror_fetched_bytes_total{source=\"plain\"}", mirror.plain_bytes,
+			 FETCHED);
+	metrics_list_add(list, "counter", "cairn_mirror_fetched_bytes_total{source=\"xet\"}", mirror.packed_bytes,
+			 FETCHED);
+	metrics_list_add(list, "counter", "cairn_mirror_spared_bytes_total", mirror.copied_bytes,
+			 "Bytes of mirrored files that were in other files here, and were not fetched.");
 	metrics_list_add(list, "counter", "cairn_mirror_served_bytes_total{from=\"here\"}",
 			 atomic_load(&counts->here_bytes), SERVED);
 	metrics_list_add(list, "counter", "cairn_mirror_served_bytes_total{from=\"upstream\"}",
@@ -430,7 +449,7 @@ static void metrics_list_store(struct metrics_list *list, const struct app *app,
 			family "{request=\"delete\"}"                                                                  \
 	}
 
-/* Lists metrics of the object service. Lines of one family must be adjacent. */
+/* Lists metrics of the store's service. Lines of one family must be adjacent. */
 static void metrics_list_traffic(struct metrics_list *list, const struct cairn_store_traffic *t)
 {
 	static const char *const NAMES[][CAIRN_STORE_REQUESTS] = {

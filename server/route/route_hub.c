@@ -1,6 +1,6 @@
-/* The token endpoints of a hub, so that a client pointed here gets tokens:
- * GET /api/{models|datasets|spaces}/{namespace}/{name}/xet-{read|write}-token/{revision}. The Authorization header has
- * an API key; the answer is a token for that repository. */
+/* The token endpoints of a hub, for clients that use this server as their hub: GET
+ * /api/{models|datasets|spaces}/{namespace}/{name}/xet-{read|write}-token/{revision}. The Authorization header has an
+ * API key; the answer is a token for that repository. */
 #include "base/clock.h"
 #include "cas/service/keys.h"
 #include "cas/service/repo.h"
@@ -15,7 +15,7 @@
 
 struct hub_request {
 	struct route_job job;
-	struct cairn_token_claims claims; /* requested; subject comes from the key */
+	struct cairn_token_claims claims; /* the requested claims; the subject comes from the key */
 	uint8_t digest[CAIRN_SHA256_BYTES];
 	enum cairn_status status;
 	struct cairn_diag diag;
@@ -52,7 +52,7 @@ static void hub_mint(struct route_job *job)
 	int64_t now_unix_s = cairn_clock_unix_s();
 	h->claims.expires_unix_s = now_unix_s + (int64_t)atomic_load(&job->app->live.token_ttl_s);
 	if (!job->app->auth.keys) {
-		h->token = strdup("none-needed"); /* tokens are not checked */
+		h->token = strdup("none-needed"); /* any text will do, because tokens are not checked */
 		h->status = h->token ? CAIRN_OK : CAIRN_E_NOMEM;
 		return;
 	}
@@ -86,7 +86,7 @@ static void hub_reply(struct http_request *req, struct route_job *job)
 		http_reply_status(req, h->status, &h->diag);
 }
 
-/* Reads the API key of "Authorization: Bearer KEY". @return false: none; an error was replied */
+/* Reads the API key of "Authorization: Bearer KEY". @return false: there is none; an error was replied */
 static bool hub_take_key(struct http_request *req, struct hub_request *h)
 {
 	static const char SCHEME[] = "Bearer ";
@@ -131,7 +131,7 @@ static void hub_get_write(struct http_request *req)
 	hub_get(req, CAIRN_TOKEN_READ | CAIRN_TOKEN_WRITE);
 }
 
-enum { HUB_LEFT_OUT_BYTES_MAX = 4096 }; /* of a body that nobody reads */
+enum { HUB_LEFT_OUT_BYTES_MAX = 4096 }; /* longest body that is read and ignored */
 
 static void hub_has_no_pages(struct http_request *req)
 {

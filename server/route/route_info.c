@@ -1,4 +1,4 @@
-/* GET /v1/info/{hash}: tells what a hash names, and what refers to it. */
+/* GET /v1/info/{hash}: shows what a hash names, and what refers to it. */
 #include "base/json.h"
 #include "cas/losses.h"
 #include "cas/serve/info.h"
@@ -23,7 +23,7 @@ struct info_request {
 	bool all; /* the asker is the operator */
 	enum cairn_status status;
 	bool found, more;
-	bool needs_lost;               /* one of the listed xorbs is lost */
+	bool needs_lost;               /* valid while the job runs */
 	struct cairn_info_asker asker; /* while it runs */
 	struct cairn_buf buf;
 	struct cairn_json_out json;
@@ -73,6 +73,7 @@ static void info_put_xorb(struct info_request *f, const struct cairn_info_xorb *
 		return;
 	cairn_json_put_u64(&f->json, "at", (uint64_t)xorb->at_unix_s);
 	cairn_json_put_bool(&f->json, "retired", xorb->retired);
+	cairn_json_put_bool(&f->json, "withdrawn", xorb->withdrawn);
 }
 
 static void info_visit_xorb(void *ctx, const struct cairn_info_xorb *xorb)
@@ -96,7 +97,7 @@ static void info_visit_place(void *ctx, const struct cairn_info_place *place)
 	cairn_json_close(&f->json);
 }
 
-/* Ends a list: notes whether it had rows, and whether there are more. */
+/* Ends a list: notes whether it has rows, and whether there are more. */
 static void info_end_list(struct info_request *f, size_t empty_len, bool more)
 {
 	f->found = f->found || f->buf.len > empty_len;
@@ -143,7 +144,7 @@ static enum cairn_status info_put_sha256(struct info_request *f, struct cairn_ca
 	return status;
 }
 
-/* Writes a xorb. Askers other than the operator see it only if a file of theirs uses it. */
+/* Writes a xorb. Askers other than the operator see it only if one of their files uses it. */
 static enum cairn_status info_put_the_xorb(struct info_request *f, struct cairn_cas *cas)
 {
 	struct cairn_info_xorb xorb;
@@ -180,7 +181,7 @@ static void info_run(struct route_job *job)
 	static enum cairn_status (*const PARTS[])(struct info_request * f, struct cairn_cas * cas) = {
 		info_put_the_file, info_put_owners, info_put_sha256, info_put_the_xorb, info_put_places};
 	struct info_request *f = (struct info_request *)job;
-	struct cairn_cas_who who = auth_who(http_identity(job->req));
+	struct cairn_cas_who who = auth_cas_identity(http_identity(job->req));
 	f->asker = (struct cairn_info_asker){.who = &who, .all = f->all, .limit = f->limit};
 	f->json = cairn_json_out_init(&f->buf);
 	cairn_json_open_object(&f->json, NULL);
@@ -196,12 +197,12 @@ static void info_reply(struct http_request *req, struct route_job *job)
 	struct info_request *f = (struct info_request *)job;
 	if (f->status == CAIRN_OK && f->buf.status == CAIRN_OK && !f->found)
 		http_reply_error(req, 404, "info.unknown",
-				 "no file, SHA-256, xorb or chunk that you may hear of has this hash", NULL);
+				 "no file, SHA-256, xorb or chunk that you may see has this hash", NULL);
 	else
 		route_reply_made(req, f->status, &f->buf);
 }
 
-/* @return false: an error was replied */
+/* Reads the limit of rows. @return false: an error was replied */
 static bool info_take_limit(struct http_request *req, uint32_t *limit)
 {
 	if (route_limit(req, INFO_LIMIT_DEFAULT, CAIRN_INFO_LIMIT_MAX, limit))
@@ -218,10 +219,10 @@ static void info_get(struct http_request *req)
 	const struct auth_identity *who = http_identity(req);
 	const char *text = http_path_arg(req, "hash");
 	f->buf = cairn_buf_init(INFO_ANSWER_BYTES_MAX);
-	f->job.work.lane = CAIRN_LANE_HEAVY; /* its duration grows with the asker's files */
+	f->job.work.lane = CAIRN_LANE_HEAVY; /* with many files of the asker this takes long */
 	f->job.for_reply = true;
 	f->all = !who->repo[0] && (who->scopes & CAIRN_TOKEN_ADMIN);
-	/* Read the same digits as a Xet hash and as a SHA-256. */
+	/* the same digits are read as a Xet hash and as a SHA-256 */
 	if (route_hash(req, &f->hash) &&
 	    cairn_hex_parse(f->sha256, sizeof(f->sha256), text, strlen(text)) == CAIRN_OK &&
 	    info_take_limit(req, &f->limit))

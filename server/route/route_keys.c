@@ -22,7 +22,7 @@ struct keys_request {
 	struct route_job job;
 	struct route_body body;
 	struct cairn_buf answer;
-	struct cairn_spill list; /* the answer, if it lists the keys */
+	struct cairn_spill list; /* the answer of GET, which lists the keys */
 	int64_t id;
 	int64_t life_s; /* lifetime of the new key; 0: no expiry */
 	enum cairn_status status;
@@ -126,7 +126,7 @@ static void keys_post_body(struct http_request *req, const uint8_t *bytes, size_
 	route_body_add(req, &k->body, bytes, len);
 }
 
-/* Reads the lifetime; absent: no expiry. */
+/* Reads the lifetime of a key. Absent: it does not expire. */
 static bool keys_take_life(int64_t *out, const struct cairn_json *json)
 {
 	const struct cairn_json *value = cairn_json_get(json, "expires_s");
@@ -143,7 +143,7 @@ static void keys_post_done(struct http_request *req)
 		  cairn_json_copy_of(json, "account", "", k->account, sizeof(k->account)) &&
 		  cairn_json_copy_of(json, "scope", "read", k->scopes, sizeof(k->scopes)) &&
 		  keys_take_life(&k->life_s, json);
-	/* An empty name is probably a mistake, not a request for any repository, or for an operator's key. */
+	/* An empty name is probably a mistake. It does not ask for any repository, or for an operator's key. */
 	if (!ok || (cairn_json_get(json, "repo") && !k->repo[0]) || (cairn_json_get(json, "account") && !k->account[0]))
 		keys_reply_bad_body(req);
 	else

@@ -1,4 +1,4 @@
-/* The hub that is mirrored here: GET /v1/mirror asks whether it answers. */
+/* GET /v1/mirror: tests whether the mirrored hub answers. */
 #include "base/json.h"
 #include "mirror/mirror.h"
 #include "server/app.h"
@@ -10,7 +10,7 @@
 
 enum { MIRROR_JSON_BYTES_MAX = 4096 };
 
-/* The request waits without a thread until the upstream has answered. */
+/* A request that waits, without a thread, until the upstream has answered. */
 struct mirror_request {
 	struct cairn_mirror_look look;
 	struct http_request *req;
@@ -26,7 +26,7 @@ static void mirror_put_line(struct cairn_json_out *w, const struct cairn_mirror_
 	cairn_json_put_text(w, "message", line->up || !line->diag.rule ? NULL : line->diag.text);
 }
 
-/* @param line  NULL: nothing is mirrored here */
+/* Replies with the result of the test. @param line  NULL: no hub is mirrored here */
 static void mirror_reply(struct http_request *req, const struct cairn_mirror_line *line)
 {
 	const struct cairn_mirror *mirror = app_of(req)->mirror;

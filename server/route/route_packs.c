@@ -1,4 +1,4 @@
-/* POST /v1/packs: moves xorbs into a pack, in the background. GET /v1/packs: lists the packs, and the progress. */
+/* POST /v1/packs: moves xorbs into a pack, in the background. GET /v1/packs: lists the packs, and shows progress. */
 #include "server/ask/packing.h"
 
 #include "server/ask/route_job.h"

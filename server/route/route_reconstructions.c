@@ -1,5 +1,5 @@
-/* GET /v1/reconstructions/{hash}, /v2/reconstructions/{hash}, /v1/reconstructions?file_id=..., and the last one as POST
- * with a list of files: return plans to reconstruct files. */
+/* Plans to reconstruct files: GET /v1/reconstructions/{hash}, /v2/reconstructions/{hash},
+ * /v1/reconstructions?file_id=..., and the last one also as POST with a list of files. */
 #include "server/ask/range_header.h"
 #include "server/ask/route_args.h"
 #include "server/ask/route_body.h"
@@ -17,21 +17,21 @@
 #include <string.h>
 
 enum {
-	PLAN_BATCH_MAX = 256, /* files in one batch; a longer query may not fit a request's head */
+	PLAN_BATCH_MAX = 256, /* most files of a batch; a longer query might not fit in the head of a request */
 	PLAN_BASE_URL_BYTES = 1024,
 	PLAN_POST_BYTES_MAX = 64 * 1024, /* 256 files, and room for other members */
 };
 
-/* A request for plans. Made on a worker, since large plans take long, or at once. */
+/* A request for plans. They are made at once, or on a worker because large plans take long. */
 struct plan_request {
 	struct route_job job;
 	enum { PLAN_V1, PLAN_V2, PLAN_BATCH } form;
 	char base[PLAN_BASE_URL_BYTES];
 	struct cairn_byte_range range;
 	size_t n_files;
-	struct route_body body; /* of a POST */
+	struct route_body body; /* body of a POST */
 	bool is_posted;
-	bool bad_file;    /* a file_id is no hash, or there are too many */
+	bool bad_file;    /* a file_id is not a hash, or there are too many */
 	uint64_t n_terms; /* terms of the plans made so far */
 	struct cairn_hash files[PLAN_BATCH_MAX];
 	enum cairn_status status;
@@ -72,13 +72,13 @@ static void plan_write(struct plan_request *p, const struct cairn_plan *plans)
 	cairn_spill_finish(&p->out);
 }
 
-/* Does a batch leave out this file? It does if the file is missing or ends before the range, unless all do. */
+/* Does a batch leave out this file: is it missing, or does it end before the range? If all do, none is left out. */
 static bool plan_leaves_out(const struct plan_request *p)
 {
 	return p->form == PLAN_BATCH && (p->status == CAIRN_E_NOT_FOUND || p->status == CAIRN_E_LIMIT);
 }
 
-/* @param plans  n_files of them; *n are made */
+/* Makes the plans of a request. @param plans  room for n_files; the first *n are made */
 static void plan_make(struct plan_request *p, struct cairn_plan *plans, size_t *n)
 {
 	bool past_end = false;
@@ -118,7 +118,7 @@ static bool plan_add_file(void *ctx, const char *value)
 	return !p->bad_file;
 }
 
-/* [{"prefix":"default","hash":HASH}, ...] (source: protocol document 1.1.0). */
+/* Reads the files of a POST: [{"prefix":"default","hash":HASH}, ...] (source: protocol document 1.1.0). */
 static void plan_take_posted(struct plan_request *p)
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = route_body_json_list(&p->body);
@@ -147,7 +147,7 @@ static void plan_run(struct route_job *job)
 	free(plans);
 }
 
-/* All plans of a batch are in memory together. */
+/* Refuses a batch with too many terms, because all its plans are in memory together. */
 static void plan_reply_many_terms(struct http_request *req, const struct plan_request *p)
 {
 	struct cairn_diag diag = {0};
@@ -203,7 +203,7 @@ static bool plan_take_range(struct http_request *req, struct plan_request *p)
 	return false;
 }
 
-/* Makes a small plan here, if the index is on this machine: a worker would cost more. @return false: not small */
+/* Makes a small plan at once, if the index is local: a worker would cost more. @return false: it is not small */
 static bool plan_at_once(struct http_request *req, struct plan_request *p)
 {
 	struct cairn_plan plan;

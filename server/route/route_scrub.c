@@ -1,4 +1,4 @@
-/* The scrub, GET /v1/scrub, POST /v1/scrub/start and /v1/scrub/pause; and what to repair, GET /v1/lost-xorbs. */
+/* The scrub: GET /v1/scrub, POST /v1/scrub/start and /v1/scrub/pause. The xorbs to repair: GET /v1/lost-xorbs. */
 #include "base/json.h"
 #include "cas/object/lost.h"
 #include "cas/service/jobs.h"
@@ -16,7 +16,7 @@ enum {
 	SCRUB_WITHIN_S_MAX = 1000 * 86400,
 };
 
-/* @param name of the member; its value is null without a pass */
+/* Writes a pass as a member; null if there is none. @param name of the member */
 static void scrub_put_pass(struct cairn_json_out *w, const char *name, const struct scrub_pass *p)
 {
 	const struct {
@@ -77,7 +77,7 @@ static void scrub_get(struct http_request *req)
 	scrub_reply(req);
 }
 
-/* An order to the scrub: stored in the index if several daemons share it, else a flag in memory. */
+/* An order to the scrub. It is stored in the index if several daemons share it, otherwise set in memory. */
 struct scrub_order {
 	struct route_job job;
 	bool start;
@@ -119,7 +119,7 @@ static void scrub_give_order(struct http_request *req, bool start, int64_t withi
 
 static void scrub_post_start(struct http_request *req)
 {
-	uint64_t within_s = 0; /* not given */
+	uint64_t within_s = 0; /* 0: absent */
 	if (!route_xorbs_kept_here(req))
 		return;
 	if (!http_query_number(req, "within", 1, SCRUB_WITHIN_S_MAX, &within_s)) {

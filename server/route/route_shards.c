@@ -15,29 +15,29 @@
 #include <stdlib.h>
 
 enum {
-	/* Between progress frames. A verification that fails before the first frame gets a plain status. */
+	/* interval of progress frames; a verification that fails before the first frame gets a plain status */
 	SHARD_PROGRESS_EVERY_MS = 1000,
-	SHARD_HEARTBEAT_MS = 15000, /* between frames without progress; clients expect one every 20 s */
+	SHARD_HEARTBEAT_MS = 15000, /* longest pause between frames; clients expect one every 20 s */
 	SHARD_FRAME_BYTES = 1024,
 };
 
 /* An upload. The request, the worker and the index's writer use it in turn. A /v2 client may leave while they work, so
- * references are counted: one is the request's (route->free), one the work's. */
+ * references are counted: the request has one (route->free), the work has another. */
 struct shard_request {
 	struct cairn_work work;
 	struct app *app;
 	struct cairn_shard_upload *upload;
-	struct route_piece piece; /* while the body arrives */
-	bool framed;              /* /v2 */
+	struct route_piece piece; /* passes on the body while it arrives */
+	bool framed;              /* the request came by /v2, so frames are sent */
 
-	pthread_mutex_t lock; /* guards all below */
+	pthread_mutex_t lock; /* guards the members below */
 	unsigned refs;
-	struct http_request *req; /* suspended; NULL once resumed */
+	struct http_request *req; /* the suspended request; NULL once resumed */
 	struct http_stream *stream;
 	bool left;     /* the stream's client has gone */
-	bool begun;    /* a worker has it */
+	bool begun;    /* a worker has begun */
 	bool ended;    /* status and the following members are final */
-	bool verified; /* the upload verified, so status is that of the registration */
+	bool verified; /* the upload was verified, so status is that of its registration */
 	bool added;
 	enum cairn_status status;
 	struct cairn_diag diag;
@@ -46,7 +46,7 @@ struct shard_request {
 	struct shard_request *next, **prev; /* in streams, under streams_lock */
 };
 
-/* Uploads whose stream is open, for the heartbeat. Locked before a request's lock. */
+/* Uploads whose stream is open, for the heartbeat. streams_lock is taken before a request's lock. */
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shard_request *streams;
 
@@ -65,7 +65,7 @@ static void shard_unref(struct shard_request *s)
 
 /* --- frames ------------------------------------------------------------------------------------------------------- */
 
-/* Should the client retry? Not if a right or room is missing: clients would retry for minutes. */
+/* Should the client retry? Not if it lacks a right or the disk is full: clients would retry for minutes. */
 static bool shard_can_retry(enum cairn_status status, bool verified)
 {
 	if (status == CAIRN_E_DENIED)
@@ -74,7 +74,7 @@ static bool shard_can_retry(enum cairn_status status, bool verified)
 	       status == CAIRN_E_BUSY || status == CAIRN_E_DAMAGED;
 }
 
-/* Sends a frame. Under the lock, as all sending. */
+/* Sends a progress frame. Call with the lock held, as for all frames. */
 static void shard_send_validating(struct shard_request *s)
 {
 	char frame[SHARD_FRAME_BYTES];
@@ -126,7 +126,7 @@ static void streams_watch(struct shard_request *s)
 	pthread_mutex_unlock(&streams_lock);
 }
 
-/* Under both locks. */
+/* Removes a stream from the list for heartbeats. Call with both locks held. */
 static void streams_forget(struct shard_request *s)
 {
 	if (!s->prev)
@@ -149,8 +149,6 @@ void route_shards_tick(void)
 	}
 	pthread_mutex_unlock(&streams_lock);
 }
-
-/* --- the work: on a worker, then on the index's writer ------------------------------------------------------------ */
 
 /* Releases the lock and resumes the request, which must not be touched afterwards. */
 static void shard_unlock_and_resume(struct shard_request *s)
@@ -185,7 +183,7 @@ static void shard_registered(void *ctx, enum cairn_status status, bool added, co
 	shard_end(ctx, status == CAIRN_E_CONFLICT ? CAIRN_E_BUSY : status, added, diag);
 }
 
-/* Has the client left? Then the work may stop: the client sends the shard again if needed. Under the lock. */
+/* Has the client left? Then the work may stop: the client sends the shard again if needed. Call with the lock held. */
 static bool shard_is_left(const struct shard_request *s)
 {
 	return s->stream ? s->left : s->req && http_client_gone(s->req);
@@ -239,8 +237,6 @@ static void shard_work(struct cairn_work *work)
 		shard_end(s, status, false, NULL);
 }
 
-/* --- the request -------------------------------------------------------------------------------------------------- */
-
 static uint64_t shards_body_max(void *app)
 {
 	return ((struct app *)app)->config.shard_bytes_max;
@@ -259,7 +255,7 @@ static enum cairn_status shards_take(void *ctx, const uint8_t *bytes, size_t len
 
 static void shards_head(struct http_request *req, bool framed, bool footer_may_be_cut)
 {
-	struct cairn_cas_who who = auth_who(http_identity(req));
+	struct cairn_cas_who who = auth_cas_identity(http_identity(req));
 	struct cairn_diag diag = {0};
 	http_sender(req, &who.sender);
 	struct shard_request *s = calloc(1, sizeof(*s));
@@ -295,7 +291,7 @@ static void shards_head_older(struct http_request *req)
 	shards_head(req, false, true);
 }
 
-/* The hash is of the shard with its footer, which was cut off, so it cannot be checked. Nothing is stored by it. */
+/* The hash in the path is of the shard with its footer, which was cut off, so it is neither checked nor stored. */
 static void shards_head_named(struct http_request *req)
 {
 	struct cairn_hash shard;
@@ -312,7 +308,7 @@ static void shards_body(struct http_request *req, const uint8_t *bytes, size_t l
 		http_reply_status(req, status, &s->piece.diag);
 }
 
-/* Under the lock. */
+/* Replies with a plain status. Call with the lock held. */
 static void shards_reply_plain(struct http_request *req, struct shard_request *s)
 {
 	if (s->status == CAIRN_OK)
@@ -323,7 +319,7 @@ static void shards_reply_plain(struct http_request *req, struct shard_request *s
 		route_reply_refused(req, s->status, &s->diag);
 }
 
-/* Opens the stream, once the verification has succeeded or takes long. Under the lock. */
+/* Opens the stream, once the verification has succeeded or takes long. Call with the lock held. */
 static void shards_begin_stream(struct http_request *req, struct shard_request *s)
 {
 	s->stream = http_reply_stream(req, "application/x-ndjson");
@@ -336,8 +332,8 @@ static void shards_begin_stream(struct http_request *req, struct shard_request *
 		shard_send_result(s);
 }
 
-/* Must the client's user read why? Clients show the message of a frame, and of a status the number alone. A retry does
- * not help against a refusal by the registration, nor against xorbs that a client's cache remembers wrongly. */
+/* Must the client's user read the reason? Clients show the message of a frame, but only the number of a status. A retry
+ * does not help if the registration was refused, or if a client's cache is wrong about xorbs. */
 static bool shard_must_say_why(const struct shard_request *s)
 {
 	if (shard_can_retry(s->status, s->verified))
@@ -363,7 +359,7 @@ static void shards_resumed(struct http_request *req)
 static void shards_done(struct http_request *req)
 {
 	struct shard_request *s = http_state(req);
-	uint64_t turn = http_turn(req); /* while this thread owns the request */
+	uint64_t turn = http_turn(req); /* read now, while this thread owns the request */
 	if (route_piece_end(&s->piece) != CAIRN_OK) {
 		http_reply_status(req, s->piece.status, &s->piece.diag);
 		return;

@@ -1,4 +1,4 @@
-/* POST /v1/telemetry: keeps clients' reports on transfers for a while. GET /v1/telemetry: the newest, for operators. */
+/* POST /v1/telemetry: keeps clients' reports on transfers for a while. GET: shows operators the newest reports. */
 #include "base/clock.h"
 #include "base/json_text.h"
 #include "cas/service/telemetry.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-	TELEMETRY_BODY_BYTES_MAX = 1024 * 1024, /* source: protocol document */
+	TELEMETRY_BODY_BYTES_MAX = 1024 * 1024, /* limit of the protocol document */
 	TELEMETRY_ANSWER_BYTES_MAX = 8 * 1024 * 1024,
 	TELEMETRY_LIMIT_DEFAULT = 100,
 };
@@ -23,7 +23,7 @@ struct telemetry_request {
 	struct route_job job;
 	struct route_body body;
 	bool is_read; /* the body is valid and can be stored */
-	uint64_t who; /* sender; 0: the daemon needs no tokens */
+	uint64_t who; /* hash of the sender; 0: the daemon needs no tokens */
 };
 
 static void telemetry_free(void *state)
@@ -34,7 +34,8 @@ static void telemetry_free(void *state)
 	free(t);
 }
 
-/* Stock clients report twice a transfer, and once a minute of a long one. More than that is answered, and not kept. */
+/* May one more message of this sender be kept? Stock clients report twice a transfer, and once a minute of a long one.
+ * Further messages are answered, but not kept. */
 static bool telemetry_is_within_rate(const struct app *app, uint64_t who)
 {
 	return who == 0 || rate_take(app->telemetry_rate, &who, sizeof(who), cairn_clock_mono_ms() * 1000) == 0;
@@ -63,7 +64,7 @@ static void telemetry_reply(struct http_request *req, struct route_job *job)
 
 static void telemetry_post_head(struct http_request *req)
 {
-	/* Anybody gets a token for public repositories. Nothing is kept of those whom nobody knows. */
+	/* Anybody gets a token for public repositories, so messages of unknown senders are not kept. */
 	if (http_identity(req)->by_token && !auth_is_somebody(http_identity(req))) {
 		http_reply_json(req, 200, "{}");
 		return;
@@ -105,7 +106,7 @@ static void telemetry_list_free(void *state)
 	free(t);
 }
 
-/* Writes a message. Bodies were parsed as JSON objects on arrival, so they are copied unchanged. */
+/* Writes a message. It is copied unchanged, because it was parsed as a JSON object on arrival. */
 static void telemetry_visit(void *ctx, const struct cairn_telemetry *row)
 {
 	struct telemetry_list *t = ctx;

@@ -1,4 +1,4 @@
-/* Xorbs: POST and HEAD /v1/xorbs/{prefix}/{hash}, POST /v1/xorb-grants/{prefix}/{hash}. */
+/* Uploads of xorbs: POST and HEAD /v1/xorbs/{prefix}/{hash}, POST /v1/xorb-grants/{prefix}/{hash}. */
 #include "cas/put/put_xorb.h"
 #include "server/ask/route_args.h"
 #include "server/ask/route_job.h"
@@ -9,15 +9,14 @@
 
 #include <stdlib.h>
 
-/* An upload; owned by the request. While the request is held or suspended, only a worker or the index's writer uses it.
- */
+/* An upload; owned by the request. While the request is held or suspended, only a worker or the writer uses it. */
 struct xorb_request {
 	struct cairn_work work;
 	struct http_request *req;
 	struct cairn_xorb_upload *upload;
 	struct route_piece piece;
-	enum cairn_status status; /* valid once the whole body has arrived */
-	bool verified;            /* the upload verified, so status is that of storing it */
+	enum cairn_status status; /* valid when the whole body has arrived */
+	bool verified;            /* the upload was verified, so status is that of storing it */
 	bool was_inserted;
 	struct cairn_diag diag;
 };
@@ -34,8 +33,6 @@ static void xorbs_reply_failure(struct http_request *req, enum cairn_status stat
 	else
 		route_reply_refused(req, status, diag);
 }
-
-/* --- POST /v1/xorbs ----------------------------------------------------------------------------------------------- */
 
 static uint64_t xorbs_body_max(void *app)
 {
@@ -60,7 +57,7 @@ static enum cairn_status xorbs_take(void *ctx, const uint8_t *bytes, size_t len,
 static void xorbs_post_head(struct http_request *req)
 {
 	struct cairn_hash hash;
-	struct cairn_cas_who who = auth_who(http_identity(req));
+	struct cairn_cas_who who = auth_cas_identity(http_identity(req));
 	struct cairn_diag diag = {0};
 	if (!route_prefix(req, NULL) || !route_xorbs_kept_here(req) || !route_hash(req, &hash))
 		return;
@@ -95,7 +92,7 @@ static void xorbs_take_back_work(struct cairn_work *work)
 	http_resume(x->req);
 }
 
-/* Called by the index's writer, which must not wait for the store. */
+/* Replies after the registration. Called by the index's writer, which must not wait for the store. */
 static void xorbs_registered(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag)
 {
 	struct xorb_request *x = ctx;
@@ -115,7 +112,7 @@ static void xorbs_store(struct xorb_request *x)
 	if (status == CAIRN_OK)
 		status = cairn_xorb_upload_commit(x->upload, xorbs_registered, x);
 	if (status == CAIRN_OK)
-		return; /* x may be gone already: xorbs_registered() owns it */
+		return; /* x may be gone: xorbs_registered() owns it */
 	x->status = status;
 	http_resume(x->req);
 }
@@ -127,8 +124,8 @@ static void xorbs_store_work(struct cairn_work *work)
 	xorbs_store(x);
 }
 
-/* Stores small xorbs that arrive together as a group: they share flushes of the disk, and the worker goes on to verify
- * the next. A single small xorb gains nothing from grouping, and a few large ones already keep the disk busy. */
+/* Stores small xorbs that arrive together as a group. They share flushes of the disk, and the worker goes on to verify
+ * the next one. A single small xorb gains nothing from grouping, and a few large ones already keep the disk busy. */
 static bool xorbs_store_in_group(struct xorb_request *x, uint64_t bytes)
 {
 	const struct app *app = app_of(x->req);
@@ -178,8 +175,6 @@ static void xorbs_post_done(struct http_request *req)
 	http_resume(req);
 }
 
-/* --- is it here? -------------------------------------------------------------------------------------------------- */
-
 struct xorb_lookup {
 	struct route_job job;
 	struct cairn_hash hash;
@@ -193,7 +188,7 @@ static void xorbs_read_row(struct route_job *job)
 	x->status = cairn_cas_xorb(job->app->cas, &x->hash, &x->stored_bytes);
 }
 
-/* Looks up {hash}. */
+/* Looks up the xorb of {hash}. */
 static void xorbs_ask(struct http_request *req, void (*reply)(struct http_request *req, struct route_job *job))
 {
 	struct xorb_lookup x = {.job = {.run = xorbs_read_row, .reply = reply}};
@@ -215,8 +210,9 @@ static void xorbs_head(struct http_request *req)
 	xorbs_ask(req, xorbs_reply_head);
 }
 
-/* A 200 makes the stock client skip the upload, so only a verified and stored xorb gets one. Only a 404 makes it post.
- * The request's body, length and checksum for a direct upload, is ignored: such an upload is never granted. */
+/* Replies to a request for a direct upload. After a 200 the stock client skips the upload, so only a verified and
+ * stored xorb gets one. Only after a 404 it posts the xorb. The body of the request, length and checksum for a direct
+ * upload, is ignored: such an upload is never granted. */
 static void grants_reply(struct http_request *req, struct route_job *job)
 {
 	const struct xorb_lookup *x = (const struct xorb_lookup *)job;

@@ -4,7 +4,7 @@
 
 #include "server/http/http.h"
 
-/* A table for each file that has routes. */
+/* Tables of routes; each file that has routes has one table: */
 extern const struct http_route ROUTES_HEALTH[];          /* /health, /ready, /metrics */
 extern const struct http_route ROUTES_SHARDS[];          /* /v1/shards, /v2/shards */
 extern const struct http_route ROUTES_CHUNKS[];          /* /v1/chunks/... */

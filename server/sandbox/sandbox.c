@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-/* In linux/prctl.h since 6.3. */
+/* PR_SET_MDWE is in linux/prctl.h since 6.3. */
 #ifndef PR_SET_MDWE
 #define PR_SET_MDWE              65
 #define PR_MDWE_REFUSE_EXEC_GAIN 1ul
@@ -22,7 +22,7 @@ static void sandbox_append(char out[static SANDBOX_TEXT_BYTES], const char *fmt,
 	va_end(ap);
 }
 
-/* @param error  0: the part is on */
+/* Notes whether a part of the sandbox is on. @param error  0: it is */
 static bool sandbox_note(struct sandbox_report *report, const char *part, const char *mechanism, int error)
 {
 	if (error == 0)
@@ -41,7 +41,7 @@ enum cairn_status sandbox_enter(const struct sandbox_options *options, struct sa
 		sandbox_append(report->text, "off");
 		return CAIRN_OK;
 	}
-	/* Without privileges, entering a sandbox requires giving up privileges gained by running programs. */
+	/* Without root, a process may enter a sandbox only if it gives up gaining privileges from programs it runs. */
 	int error = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno;
 	report->files = sandbox_note(report, "files", "Landlock", error ? error : sandbox_files(options));
 	int no_mdwe = prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0 ? 0 : errno;

@@ -1,5 +1,5 @@
-/* The list of system calls that the daemon may make. Others fail with ENOSYS, as on an older kernel: a newer C library
- * then falls back to older calls. */
+/* The list of system calls that the daemon may make. All others fail with ENOSYS, as on an older kernel, so that a
+ * newer C library uses older calls instead. */
 #include "server/sandbox/sandbox_parts.h"
 
 #include <errno.h>
@@ -11,13 +11,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Left out on purpose: execve, fork, socket, connect (but below), bind, ptrace, mount, unshare, setuid and their like,
- * bpf, userfaultfd, io_uring, keyrings, modules. The listening socket is already open. Some architectures lack some of
- * the calls below. */
+/* The list leaves out execve, fork, socket, connect (but see below), bind, ptrace, mount, unshare, setuid and their
+ * like, bpf, userfaultfd, io_uring, keyrings and modules. The listening socket is already open. Some architectures lack
+ * some of the calls. */
 static const char *const CALLS[] = {
 	/* memory; mmap and mprotect have rules of their own */
 	"brk", "madvise", "membarrier", "mremap", "msync", "munmap",
-	/* threads; clone has its own rule; clone3 hides its flags from a filter, and the C library does without */
+	/* threads; clone has its own rule; clone3 hides its flags from a filter, and the C library works without it */
 	"exit", "exit_group", "futex", "get_robust_list", "gettid", "getcpu", "rseq", "sched_getaffinity",
 	"sched_yield", "set_robust_list", "set_tid_address",
 	/* signals */
@@ -36,11 +36,11 @@ static const char *const CALLS[] = {
 	"accept", "accept4", "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_wait", "eventfd2", "getpeername",
 	"getsockname", "getsockopt", "poll", "ppoll", "pselect6", "recvfrom", "recvmsg", "select", "sendfile",
 	"setsockopt", "shutdown", "socketpair",
-	/* itself */
+	/* the process itself */
 	"getegid", "geteuid", "getgid", "getpid", "getrandom", "getrlimit", "getrusage", "getuid", "sysinfo", "times",
 	"uname"};
 
-/* Calls of sanitizers, to stop other threads, look for leaks and write reports. */
+/* Calls with which sanitizers stop other threads, search for leaks and write reports. */
 static const char *const CALLS_OF_SANITIZERS[] = {
 	"clone", "execve",           "getdents", "getppid",           "kill",  "personality", "pipe", "pipe2",
 	"prctl", "process_vm_readv", "ptrace",   "sched_setaffinity", "vfork", "wait4"};
@@ -65,7 +65,7 @@ static int calls_allow_all(scmp_filter_ctx filter, const char *const *names, siz
 	return rc;
 }
 
-/* Allows mapping memory writable or executable, not both, and never making it executable later. */
+/* Allows mapping memory that is writable or executable, but not both, and that never becomes executable later. */
 static int calls_allow_memory(scmp_filter_ctx filter)
 {
 	static const int PROTECTIONS[] = {0, PROT_WRITE, PROT_EXEC};
@@ -79,8 +79,8 @@ static int calls_allow_memory(scmp_filter_ctx filter)
 	return rc != 0 ? rc : calls_allow(filter, "mprotect", 1, &not_executable);
 }
 
-/* Allows threads but no processes, signals to itself (abort), its own limits, names of threads, and sending on existing
- * connections: MSG_FASTOPEN would make new ones. */
+/* Allows creating threads but no processes, sending signals to the process itself (abort), changing its own limits,
+ * naming threads, and sending on existing connections: MSG_FASTOPEN would make new ones. */
 static int calls_allow_some(scmp_filter_ctx filter)
 {
 	const scmp_datum_t self = (scmp_datum_t)getpid();
@@ -105,8 +105,8 @@ static int calls_allow_some(scmp_filter_ctx filter)
 	return rc;
 }
 
-/* Allows connecting to a store or an index elsewhere, and to name servers; Landlock limits the ports. Other families,
- * as netlink, are refused, which the C library does without, and so are sockets of the file system unless needed. */
+/* Allows connecting to a store or an index elsewhere, and to name servers; Landlock limits the ports. Refuses other
+ * families such as netlink, without which the C library works, and Unix sockets unless they are needed. */
 static int calls_allow_connecting(scmp_filter_ctx filter, const struct sandbox_options *options)
 {
 	static const char *const NAMES[] = {"connect", "recvmmsg"};
@@ -132,7 +132,7 @@ int sandbox_calls(const struct sandbox_options *options)
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
 	if (!filter)
 		return ENOMEM;
-	/* Compile to a tree of comparisons, not a list, since the filter runs for each call. (Since 2.5.) */
+	/* Compile the filter to a tree of comparisons, not a list, because it runs for each call. (Since 2.5.) */
 	int rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (rc == 0)
 		rc = calls_allow_all(filter, CALLS, sizeof(CALLS) / sizeof(CALLS[0]));

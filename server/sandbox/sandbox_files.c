@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-	FILES_ABI_MIN = 2, /* earlier versions forbid linking between folders, which storing an object does */
+	FILES_ABI_MIN = 2, /* earlier versions forbid links between folders, which are needed to store an object */
 	FILES_ABI_TRUNCATE = 3,
 	FILES_ABI_NET = 4,
 	FILES_ABI_IOCTL = 5,
@@ -25,23 +25,23 @@ enum {
 
 #define FILES_TRUNCATE  (UINT64_C(1) << 14)
 #define FILES_IOCTL_DEV (UINT64_C(1) << 15)
-#define FILES_NET_ALL   UINT64_C(3) /* bind and connect of TCP */
+#define FILES_NET_ALL   UINT64_C(3) /* binding and connecting TCP */
 #define FILES_CONNECT   UINT64_C(2)
 #define FILES_RULE_PORT 2
-#define FILES_SCOPE_ALL UINT64_C(3) /* abstract sockets of others, signals to others */
+#define FILES_SCOPE_ALL UINT64_C(3) /* other processes' abstract sockets, and signals to them */
 #define FILES_READ      ((uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR))
 #define FILES_ALL_V2    ((uint64_t)LANDLOCK_ACCESS_FS_REFER * 2 - 1)
 #define FILES_OWN                                                                                                      \
 	(FILES_READ | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
 	 LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REFER | FILES_TRUNCATE)
 
-/* The struct of the newest kernel. Older kernels accept it if the members they do not know are zero. */
+/* The struct of the newest kernel. Older kernels accept it if the members that they do not know are zero. */
 struct files_ruleset {
 	uint64_t handled_fs, handled_net, scoped;
 };
 
-/* Files that libraries read while the daemon runs: random bytes (SQLite), configuration, the number of processors, a
- * library that the C library loads to end a thread or a process. */
+/* Files that libraries read while the daemon runs: random bytes (SQLite), configuration, the number of processors, and
+ * a library that the C library loads to end a thread or a process. */
 static const char *const FILES_OF_THE_SYSTEM[] = {
 	"/dev/urandom",
 	"/dev/null",
@@ -53,11 +53,11 @@ static const char *const FILES_OF_THE_SYSTEM[] = {
 	"/usr/share/zoneinfo",
 	"/sys/devices/system/cpu",
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	"/proc", /* for reports */
+	"/proc", /* read by the sanitizers' reports */
 #endif
 };
 
-/* Further files for resolving the name of another machine and verifying its certificate. */
+/* Further files that are read to resolve the name of another machine and to verify its certificate. */
 static const char *const FILES_OF_CONNECTIONS[] = {
 	"/etc/resolv.conf",
 	"/etc/hosts",
@@ -69,7 +69,7 @@ static const char *const FILES_OF_CONNECTIONS[] = {
 	"/usr/local/share/ca-certificates",
 	"/etc/services",
 	"/run/systemd/resolve",
-	"/etc/passwd", /* libpq looks up the user */
+	"/etc/passwd", /* libpq looks up the user in it */
 };
 
 enum { FILES_PORT_OF_NAMES = 53 };
@@ -84,7 +84,7 @@ static int files_allow(int ruleset, const char *path, uint64_t rights, uint64_t 
 	struct landlock_path_beneath_attr rule = {.parent_fd = cairn_sys_open(path, O_PATH | O_CLOEXEC, 0)};
 	struct stat st;
 	if (rule.parent_fd < 0)
-		return 0; /* opening it later fails, too, and that failure is reported */
+		return 0; /* a later attempt to open it fails, too, and is reported */
 	rule.allowed_access = rights & handled;
 	if (cairn_sys_fstat(rule.parent_fd, &st) == 0 && !S_ISDIR(st.st_mode))
 		rule.allowed_access &= ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
@@ -94,8 +94,8 @@ static int files_allow(int ruleset, const char *path, uint64_t rights, uint64_t 
 	return error;
 }
 
-/* A replaced key is a new file of the same name, so its folder may be read, and the one that a symbolic link leads to.
- */
+/* Allows reading a file that may be replaced. The replacement is a new file of the same name, so its folder may be
+ * read, and also the folder to which a symbolic link leads. */
 static int files_allow_again(int ruleset, const char *path, uint64_t handled)
 {
 	char copy[PATH_MAX], real[PATH_MAX];
@@ -111,7 +111,7 @@ static int files_allow_again(int ruleset, const char *path, uint64_t handled)
 	return error;
 }
 
-/* UDP, which name lookups use, is not restricted. */
+/* Allows TCP connections to a port. UDP, which name lookups use, is not restricted. */
 static int files_allow_port(int ruleset, uint64_t port)
 {
 	const struct files_port_rule rule = {.allowed_access = FILES_CONNECT, .port = port};

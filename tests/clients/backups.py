@@ -80,7 +80,8 @@ class Restored:
         return self.tmp_path / name / "data"
 
     def serves(self, backups, name, files, not_files=(), *options):
-        """Restores and starts a daemon, which must have these files whole, and lack those. @return the restore's JSON output"""
+        """Restores a backup and starts a daemon on it, which must have `files` whole and lack `not_files`. @return the restore's JSON
+        output"""
         folder = self.folder(name)
         told = json.loads(command("restore", "--data-dir", folder, "--json", *options, backups).stdout)
         server = self.start(name)

@@ -1,15 +1,18 @@
 """A proxy in front of the daemon that records requests and, where a test wants it, makes something go wrong.
 
 A rule is a function of (Request, how often its route was asked before). It returns None to pass the request on, an int to answer with that status, "drop"
-to close the connection, or another path to ask for. It may also return a function, which is called without delaying other requests, and returns one of
-these."""
+to close the connection, "lose" to pass the request on and close the connection, "twice" to pass it on twice, a Reply to answer with, or another path to ask for. It may also return a function, which is
+called without delaying other requests, and returns one of these."""
 
 import contextlib
 import http.client
 import http.server
 import socketserver
+import sys
 import threading
 from dataclasses import dataclass
+
+import cairn
 
 
 @dataclass
@@ -18,6 +21,7 @@ class Request:
     path: str
     headers: dict
     status: int | None = None
+    reply: cairn.Reply | None = None
 
     @property
     def route(self):
@@ -44,11 +48,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if isinstance(outcome, int):
             self.answer(request, outcome, {}, b"")
             return
-        c = http.client.HTTPConnection("127.0.0.1", between.server.port, timeout=60)
+        if isinstance(outcome, cairn.Reply):
+            self.answer(request, outcome.status, dict(outcome.headers.items()), outcome.body)
+            return
+        if outcome == "twice":
+            self.ask(self.path, body)
+        request.reply = reply = self.ask(self.path if outcome in (None, "twice", "lose") else outcome, body)
+        if outcome == "lose":
+            self.close_connection = True
+            return
+        self.answer(request, reply.status, dict(reply.headers.items()), reply.body)
+
+    def ask(self, path, body):
+        """Asks the daemon behind. @return its answer"""
+        c = http.client.HTTPConnection("127.0.0.1", self.server.between.server.port, timeout=60)
         with contextlib.closing(c):
-            c.request(self.command, outcome or self.path, body=body or None, headers=dict(self.headers.items()))
+            c.request(self.command, path, body=body or None, headers=dict(self.headers.items()))
             reply = c.getresponse()
-            self.answer(request, reply.status, dict(reply.getheaders()), reply.read())
+            return cairn.Reply(reply.status, reply.headers, reply.read())
 
     def answer(self, request, status, headers, body):
         request.status = status
@@ -61,11 +78,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    do_GET = do_POST = do_PUT = do_HEAD = pass_on
+    do_GET = do_POST = do_PUT = do_HEAD = do_DELETE = pass_on
 
 
 class Listener(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads = True
+
+    def handle_error(self, *arguments):
+        if not isinstance(sys.exception(), ConnectionError):  # the client may give up
+            super().handle_error(*arguments)
 
 
 class Between:

@@ -72,7 +72,7 @@ class Reply:
 
 @functools.cache
 def is_sanitized():
-    """Is the program built with a sanitizer? Then limits in bytes are not checked: a sanitizer takes memory, too, how much depends on the compiler."""
+    """Is the program built with a sanitizer? Then limits in bytes are not checked, since a sanitizer takes memory, too, depending on the compiler."""
     program = Path(CAIRND).read_bytes()
     return b"__asan_init" in program or b"__tsan_init" in program
 

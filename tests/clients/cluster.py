@@ -145,7 +145,7 @@ def let_pass(server, seconds):
 
 
 def collect_somewhere(one, seconds=30):
-    """Collects. The daemon that collected before may stand still, so this waits until its lease has expired."""
+    """Runs a collection. The daemon that collected before may stand still, so this waits until its lease has expired."""
     cairn.wait_until("a collection", lambda: one.post("/v1/gc").status == 200, seconds)
 
 
@@ -155,7 +155,7 @@ def stopped(pid):
 
 @contextlib.contextmanager
 def standing_still(daemon, file, step, begin):
-    """Lets a daemon stand still at a step of do(), until the end of the block."""
+    """Lets a daemon stand still at a step that begin() reaches, until the end of the block."""
     file.write_text(f"{step}:1:stop")
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         under_way = pool.submit(begin)

@@ -130,7 +130,7 @@ class Work:
         stalls = self.acknowledged.stall(self.began), self.engine.stall(self.began)
         with capsys.disabled():
             print(f"\nfailover: {what}: longest stall {stalls[0]:.1f} s, the engine's own {stalls[1]:.1f} s, slowest answer {slowest:.1f} s", end="")
-        assert slowest < ANSWER_S, "something hangs"
+        assert slowest < ANSWER_S, "an answer took too long"
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             daemons = getattr(self.server, "daemons")
             list(pool.map(lambda one: one[1].check(daemons[one[0] % len(daemons)]), enumerate(self.books)))

@@ -17,7 +17,8 @@ MALLOC = "malloc"  # any allocation; not a call on a file
 WRITING = {"open", "mkdir", "write", "pwrite", "fsync", "fdatasync", "link", "rename", "truncate", "mmap"}
 EIO, ENOSPC, EINTR, SHORT, KILL, HOLD = errno.EIO, errno.ENOSPC, errno.EINTR, 1000, 1001, 1002  # HOLD: the call waits until disarm()
 TWICE = 1003  # EINTR the first time that each call is made, then nothing
-KINDS, FIRST, LAST, ACTION, SEEN, FIRED, GIVEN_UP = range(7)
+KINDS, FIRST, LAST, ACTION, SEEN, FIRED, GIVEN_UP, FREE_BYTES = range(8)
+CONTROL_BYTES = 64
 FOR_EVER = 1 << 62
 
 
@@ -32,9 +33,9 @@ class Control:
     """Makes calls on files of a folder fail, in processes that have its environment variables."""
 
     def __init__(self, path, folder, binary):
-        path.write_bytes(bytes(56))
+        path.write_bytes(bytes(CONTROL_BYTES))
         self.file = open(path, "r+b")  # stays open as long as this object # noqa: SIM115
-        self.map = mmap.mmap(self.file.fileno(), 56)
+        self.map = mmap.mmap(self.file.fileno(), CONTROL_BYTES)
         self.variables = {"FAULTS_CONTROL": str(path), "FAULTS_FOLDER": str(folder), "LD_PRELOAD": ":".join(preloads(binary))}
 
     def put(self, at, value):
@@ -44,13 +45,17 @@ class Control:
         return struct.unpack_from("<Q", self.map, 8 * at)[0]
 
     def arm(self, calls, action, first, last):
-        """Makes the first-th to the last-th of these calls, counted from now, do this."""
+        """Makes these calls do this action, from the first-th to the last-th, counted from now."""
         self.put(KINDS, 0)
         if action == HOLD:
             fcntl.flock(self.file, fcntl.LOCK_EX)
         for at, value in ((FIRST, first), (LAST, last), (ACTION, action), (SEEN, 0), (FIRED, 0), (GIVEN_UP, 0)):
             self.put(at, value)
         self.put(KINDS, sum(1 << [*CALLS, MALLOC].index(name) for name in calls))
+
+    def leave_free(self, n):
+        """Lets the disk say that so many bytes are free. 0: the truth"""
+        self.put(FREE_BYTES, n)
 
     def fired(self):
         return self.get(FIRED)

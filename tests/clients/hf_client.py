@@ -17,6 +17,12 @@ def environment(folder, **settings):
     return env | {"HF_XET_" + k.upper(): str(v) for k, v in settings.items()}
 
 
+def hub_environment(folder, server, key=None):
+    """The environment of a client of a server's hub, which signs in with a key if there is one."""
+    env = environment(folder) | {"HF_ENDPOINT": server.url, "HF_HUB_DISABLE_TELEMETRY": "1"}
+    return env | ({"HF_TOKEN": key} if key else {})
+
+
 def run(script, folder, order, **settings):
     folder.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(

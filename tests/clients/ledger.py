@@ -62,7 +62,7 @@ class Ledger:
         for file in self.files.values():
             assert read(server, file), "an acknowledged file is gone"
         for file in self.forgotten.values():
-            assert not read(server, file), "a file is back that was forgotten"
+            assert not read(server, file), "a forgotten file is back"
         for file in self.unsure.values():
             read(server, file)
 

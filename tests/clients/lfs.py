@@ -19,7 +19,7 @@ def batch(people, repo, operation, *datas, who="ann", **more):
 
 
 def place(people, reply, n=0):
-    """The path to which an object of an answer is uploaded, or from which it is downloaded."""
+    """Returns the path at which a client uploads or downloads the n-th object of an answer."""
     assert reply.status == 200 and reply.headers["Content-Type"] == TYPE, reply
     (action,) = reply.json()["objects"][n]["actions"].values()
     assert action["href"].startswith(people.server.url + "/")

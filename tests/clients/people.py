@@ -1,4 +1,4 @@
-"""Accounts of a hub with their keys, and what they ask."""
+"""Accounts of a hub with their keys, and the requests that they send."""
 
 import json
 import subprocess
@@ -9,8 +9,17 @@ from hub_calls import HF, ZEROS, account, add, make_key, member, token_of
 from huggingface_hub import HfApi
 
 
+def publish(upstream, repo, files, **kind):
+    """Makes a repository of a new organisation at a daemon without keys, and commits each (path, content). @return the commits"""
+    account(upstream, None, repo.split("/")[0], "organisation")
+    api = HfApi(endpoint=upstream.url, token=False)
+    api.create_repo(repo, **kind)
+    return [api.upload_file(path_or_fileobj=content, path_in_repo=path, repo_id=repo, **kind).oid for path, content in files]
+
+
 class People:
-    """ann, bob and a team in which ann writes, rita reads and adam is admin. Has their keys {name: key}, and the tools to ask as them."""
+    """ann, bob and a team in which ann writes, rita reads and adam is admin. Has their keys {name: key}, and sends requests in their
+    names."""
 
     def __init__(self, server, admin, folder):
         self.server, self.folder, self.keys = server, folder, {}
@@ -35,9 +44,7 @@ class People:
         return self.server.request(method, path, body=body, headers=headers)
 
     def hf(self, *words, who="ann", fails=False, cwd=None):
-        env = hf_client.environment(self.folder) | {"HF_ENDPOINT": self.server.url, "HF_HUB_DISABLE_TELEMETRY": "1", "NO_COLOR": "1"}
-        if self.keys[who]:
-            env["HF_TOKEN"] = self.keys[who]
+        env = hf_client.hub_environment(self.folder, self.server, self.keys[who]) | {"NO_COLOR": "1"}
         done = subprocess.run([*HF, *map(str, words)], env=env, cwd=cwd, capture_output=True, text=True, timeout=120)
         assert (done.returncode != 0) == fails, (words, done.stdout, done.stderr[-3000:])
         return done.stdout + done.stderr

@@ -16,7 +16,7 @@ def upload(server, xorb, token=None):
 
 
 def paths(file):
-    """Every path that tells something of a file by its hash."""
+    """Returns every path whose answer depends on a file's hash."""
     name = xet.text(file.hash())
     return [
         ("HEAD", f"/v1/files/{name}"),
@@ -27,7 +27,7 @@ def paths(file):
 
 
 def seen(server, file, token=None):
-    """The status of the file, on which all of these paths agree."""
+    """Returns the status of the file. All of these paths must agree on it."""
     replies = {path: server.request(method, path, token=token, headers={"X-Range-Dirty": "bytes=0-1"}) for method, path in paths(file)}
     said = {reply.status for reply in replies.values()}
     assert len(said) == 1, replies

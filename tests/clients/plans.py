@@ -1,4 +1,4 @@
-"""Plans of files: what a plan should be, computed here from the file's terms, and functions to read the server's."""
+"""Plans of files: the expected plan, computed here from the terms of the file, and functions that read the server's."""
 
 import re
 import urllib.parse

@@ -1,8 +1,9 @@
-"""What a loss of power leaves of a folder: everything that was synced, and an arbitrary part of the rest. Uses the records of tests/support/faults_trace.c.
+"""Computes what a loss of power leaves of a folder: everything that was synced, and an arbitrary part of the rest. Uses the records of
+tests/support/faults_trace.c.
 
-A file's bytes survive if the file was synced after they were written. A name survives if its folder was synced after the name was made, changed or removed.
-Without a sync, each sector and each name survives or not by itself. A rename within a folder is done as a whole or not at all; one to another folder is two
-changes."""
+The bytes of a file survive if the file was synced after they were written. A name survives if its folder was synced after the name was
+made, changed or removed. Without a sync, each sector and each name survives or not by itself. A rename within a folder is done as a whole
+or not at all; a rename to another folder is two changes."""
 
 import os
 import struct
@@ -25,7 +26,7 @@ class Record:
 
 
 def mark(trace, text):
-    """Writes a record of the test between those of the daemon: what it asked for, or what it was told."""
+    """Adds a record of the test to the daemon's trace: a request, or its answer."""
     data = text.encode()
     with open(trace, "ab", buffering=0) as f:
         f.write(HEAD.pack(MARK, 0, 0, 0, len(data)) + data)

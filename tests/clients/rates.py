@@ -9,7 +9,7 @@ import cairn
 
 
 def cost(server):
-    """Processor seconds so far, and the peak of resident memory in MiB."""
+    """Returns the daemon's processor seconds so far, and its peak of resident memory in MiB."""
     peak = re.search(r"VmHWM:\s+(\d+)", open(f"/proc/{server.process.pid}/status").read())
     return cairn.processor_s(server), int(peak.group(1)) / 1024
 

@@ -17,7 +17,8 @@ def blocks(section):
             for command, output in re.findall(r"(?m)^\$ (.*)\n((?:(?!\$ ).*\n)*)", text):
                 found.append((command, output))
         elif kind == "sh":
-            found += [(re.sub(r" +# .*", "", line), None) for line in text.splitlines()]
+            lines = re.sub(r"\\\n *", "", text).splitlines()  # a backslash at the end joins two
+            found += [(re.sub(r" +# .*", "", line), None) for line in lines]
         else:
             pytest.fail(f"{section}: a block of kind {kind!r}, of which no line is typed")
     return found

@@ -1,15 +1,16 @@
 #!/bin/sh
-# Run one file of client tests with the Python that ./dev test made. 77 tells meson that it was skipped.
-# TESTS_TRY_AGAIN=yes: files of which at most three tests fail are run once more, and those tests are named 'unsteady: ...' when they pass
-# then. What a sanitizer, an assertion or the end of a test complains of is no matter of the machine's pace, and fails at once.
+# Runs one file of client tests with the Python that ./dev test made. Exit status 77 tells meson that the tests were skipped.
+# TESTS_TRY_AGAIN=yes: if at most three tests of a file fail, they run once more, and those that then pass are named 'unsteady: ...'. Faults
+# that do not depend on the machine's speed fail at once: reports of sanitizers, failed assertions, errors at the end of a test.
 cd "$(dirname "$0")/../.." || exit 1
 python=${CAIRN_PYTHON:-.venv/bin/python}
-export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 # schemathesis and hypothesis bring some, which take two seconds to load, and no test uses
+export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 # schemathesis and hypothesis have plugins that take two seconds to load, and no test uses them
 if [ ! -x "$python" ]; then
   echo "there is no $python; ./dev test makes it"
   exit 77
 fi
-# Hundreds of interpreters are started, and an import takes three times as long without compiled modules. Some containers forbid to write these.
+# Compiled modules are written, although some containers forbid it: hundreds of interpreters start, and an import without them takes three
+# times as long.
 unset PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX="$PWD/.venv/pycache"
 run() {
@@ -27,14 +28,14 @@ trap 'rm -rf "$kept"' EXIT
   echo $? >"$kept/status"
 } | tee "$kept/out"
 read -r status <"$kept/status"
-# The names of those that failed: file::test, and one a line.
+# The names of the failed tests, one a line: file::test.
 sed -n 's|^ *"\(.*\)": true,*$|\1|p' "$kept/pytest/v/cache/lastfailed" >"$kept/failed" 2>/dev/null
 if [ "$status" != 1 ] || [ "$(wc -l <"$kept/failed")" -gt 3 ] ||
   grep -aqE '^ERROR |Sanitizer|runtime error: |Assertion .* failed|SIGSEGV|SIGABRT' "$kept/out"; then
   exit "$status"
 fi
 
-# Whole files, for a test may hang on those before it.
+# Runs whole files, since a test may depend on those before it.
 files=0
 for arg; do
   shift

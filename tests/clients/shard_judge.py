@@ -1,5 +1,5 @@
-"""A second implementation that accepts or refuses uploaded shards by the rules of docs/errors.md, in plain Python and from the bytes alone. It is meant to
-be read beside the format documents, and not to be fast. For a server that keeps an index only."""
+"""A second implementation that accepts or refuses uploaded shards by the rules of docs/errors.md, in plain Python and from the bytes alone. It is
+written to be read beside the format documents, not to be fast, and covers a server that keeps only an index."""
 
 import struct
 

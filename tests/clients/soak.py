@@ -54,8 +54,6 @@ class Soak:
         except BaseException:  # a thread's failure fails the program
             self.failures.append(traceback.format_exc())
 
-    # --- the load
-
     def write(self, source, mine):
         file = ledger.new_file(source.random(), xorbs=source.randint(1, 4))
         assert ledger.Ledger().upload(self.server, file).status == 200
@@ -135,8 +133,6 @@ class Soak:
         while not self.failures and time.monotonic() < end:
             threading.Event().wait(0.2)
 
-    # --- the measurements ---
-
     def sample(self):
         status = Path(f"/proc/{self.server.process.pid}/status").read_text()
         fields = dict(line.split(":", 1) for line in status.splitlines())
@@ -152,8 +148,8 @@ class Soak:
         self.wait(SAMPLE_S)
 
     def descriptors(self):
-        """The number of open descriptors. Left out: those of the index, whose connections for reading are opened as needed and kept, and those of objects
-        that are kept open."""
+        """The number of open descriptors, without two kinds: those of the index, whose connections for reading are opened as needed and kept, and
+        those of objects that are kept open."""
         folder = Path(f"/proc/{self.server.process.pid}/fd")
         n = objects = 0
         for fd in folder.iterdir():

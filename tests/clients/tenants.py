@@ -1,5 +1,5 @@
-"""Two servers that differ in one thing: on the first, alice has what bob asks about; on the second, nobody has. And everything that bob asks: every route
-of the code with every hash of hers, and every way to be refused."""
+"""Two servers that differ in one thing: the first has alice's things, about which bob asks; on the second, nobody has them. Also bob's requests:
+every route of the code with every hash of alice's, and every way to be refused."""
 
 import functools
 import json
@@ -23,7 +23,7 @@ def pieces(sizes, seed):
 
 
 class Hers:
-    """Things of alice that others may try to learn of: a xorb of n chunks, a xorb of a single chunk, and files of both."""
+    """Alice's things that others may try to learn of: a xorb of n chunks, a xorb of a single chunk, and files of both."""
 
     def __init__(self, n, size, seed):
         self.shared = pieces([9500], seed + 2)  # the first chunk, which everybody knows
@@ -33,7 +33,7 @@ class Hers:
         self.files = [xet.File([(self.xorb, 0, n)], self.sha256), xet.File([(self.single, 0, 1)])]
 
     def names(self):
-        """{what it is: hash}"""
+        """{name of the thing: hash}"""
         files = {"file": self.files[0].hash(), "file of one chunk": self.files[1].hash()}
         chunks = {"known chunk": self.xorb.nodes[0][0], "chunk": self.xorb.nodes[3][0]}
         return files | chunks | {"xorb": self.xorb.hash, "xorb of one chunk": self.single.hash}
@@ -49,13 +49,13 @@ class Hers:
 
 HERS = [Hers(64, 9000, 1), Hers(20, 11000, 11)]
 
-# Both servers have these, so that what bob says of them is true: the captured xorbs, and one of his own.
+# Both servers have the captured xorbs and one of bob's own, so that his shards about them are true.
 COMMON = sorted(p for p in (cairn.DATA / "xorbs").iterdir() if p.suffix == "")
 BOBS = pieces([9100] * 30, 31)
 BOBS_SHA256 = random.Random(31).randbytes(32)
 BOBS_FILE = xet.File([(BOBS, 0, 30)], BOBS_SHA256)
 LISTS = 3000  # list_chunks_max
-LONG = pieces([16] * (LISTS - 40), 32)  # its list plus one of hers exceeds the limit for one of HERS, and not for the other
+LONG = pieces([16] * (LISTS - 40), 32)  # its list plus a list of alice's exceeds the limit for one of HERS, and not for the other
 
 
 def put_common(server, token, sha256):
@@ -109,9 +109,6 @@ class Ask:
         return reply.status, headers, re.sub(rb"expires=\d+|signature=[0-9a-f]+", b"", reply.body)
 
 
-# --- routes ---------------------------------------------------------------------------------------------------------
-
-
 @functools.cache  # parsing the document takes long
 def parameters():
     """The parameters of each operation, from the document: {(method, pattern): [(name, in)]}, without those in the path."""
@@ -127,7 +124,8 @@ def parameters():
 
 
 PATH_VALUES = {"kind": "run", "prefix": "default", "id": "1", "repo": "1", "account": "alice", "type": "models", "namespace": "alice", "name": "one", "revision": "main", "path": "f", "branch": "x", "place": "main/f", "rest": "main/f", "number": "1", "state": "pending"}
-# The values to try for each parameter; the others then have their first value. A parameter of the document that is missing here fails the test.
+# The values to try for each parameter; other parameters have their first value meanwhile. A parameter of the document that is missing here fails the
+# test.
 VALUES = {
     "file_id": lambda h: [xet.text(h), f"{xet.text(h)}&file_id={xet.text(BOBS_FILE.hash())}", "x"],
     "recursive": lambda h: ["true", "false"],
@@ -165,6 +163,7 @@ VALUES = {
     "name": lambda h: ["pack"],
     "older_than_s": lambda h: ["0"],
     "size": lambda h: ["9"],
+    "to": lambda h: ["0", "x"],
     "alone": lambda h: ["1"],
     "by": lambda h: ["u1"],
     "exp": lambda h: [str(EXPIRES)],
@@ -186,6 +185,10 @@ BODIES = {
     "/v1/packs": [b""],
     "/v1/scrub/start": [b""],
     "/v1/scrub/pause": [b""],
+    "/v1/mirror/repositories/{type}/{namespace}/{name}": [b"{}", b"x"],
+    "/v1/mirror/prune": [b""],
+    "/v1/mirror/repositories/{type}/{namespace}/{name}/prune": [b""],
+    "/v1/mirror/repositories/{type}/{namespace}/{name}/refresh": [b""],
     "/v1/keys": [b'{"name":"k","repo":"alice/one","scope":"read"}', b"{}"],
     "/v1/accounts": [b'{"kind":"user","name":"alice"}', b"{}"],
     "/v1/accounts/{account}": [b'{"disabled":true}', b"{}"],
@@ -294,7 +297,7 @@ def path_of(pattern, hash_):
 
 
 def asks_of_route(hers, method, pattern, path_pattern):
-    """Requests to a route by one of its paths, with all hashes of hers. A POST for which no body is defined is an error here."""
+    """Requests to a route by one of its paths, with all hashes of alice's. A POST for which no body is defined is an error here."""
     if is_shards(pattern):
         for what, body in shards_over_theirs(hers).items():
             yield Ask((method, pattern), what, path_of(path_pattern, bytes(32)), {}, body)
@@ -322,8 +325,6 @@ def refusals():
                 yield Ask((method, pattern), what, path_of(path_pattern, HERS[0].xorb.hash), {}, body)
 
 
-# --- shards ---------------------------------------------------------------------------------------------------------
-
 AT_FILE, AT_TERMS, AT_HASHES = 48, 96, 192  # offsets in a shard with one file of two terms
 
 
@@ -346,7 +347,8 @@ def described(hash_, nodes):
 
 
 def shards_over_theirs(hers):
-    """Shards over a xorb of hers that bob does not describe, or describes by its hash alone: {name: body}. The numbers in them do not depend on hers."""
+    """Shards over a xorb of alice's that bob does not describe, or describes by its hash alone: {name: body}. The numbers in them do not depend on
+    her things."""
     good = xet.shard([xet.File([(hers.xorb, 2, 5), (hers.xorb, 7, 8)])], [])
     wrong, length, start, end = (AT_HASHES, b"\1" * 32), AT_TERMS + 36, AT_TERMS + 40, AT_TERMS + 44
     return {
@@ -414,9 +416,6 @@ def broken_shards():
     """The reference's mutants: every way in which a shard alone can be wrong."""
     lines = [json.loads(line) for line in (cairn.DATA / "invalid.jsonl").read_text().splitlines()]
     return {f"mutant {m['name']}": (cairn.DATA / m["file"]).read_bytes() for m in lines if m["expect"] == 400}
-
-
-# --- xorbs ----------------------------------------------------------------------------------------------------------
 
 
 def chunk(data, scheme=0, raw=None, version=0):

@@ -1,4 +1,4 @@
-"""A hub that a daemon mirrors, played by a test: it gives prepared answers, lies, is slow, or says nothing."""
+"""A hub that a daemon mirrors, played by a test: it sends prepared answers, sends false bytes, is slow, or says nothing."""
 
 import contextlib
 import hashlib
@@ -15,14 +15,14 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
 
 
 def answer(status, body=b"", **headers):
-    """The bytes of an answer. headers: X_Error_Code="RepoNotFound" is X-Error-Code: RepoNotFound."""
+    """Returns the bytes of an answer. headers: X_Error_Code="RepoNotFound" is X-Error-Code: RepoNotFound."""
     head = {"Content-Length": str(len(body)), **{name.replace("_", "-"): value for name, value in headers.items()}}
     lines = [f"HTTP/1.1 {status} Words"] + [f"{name}: {value}" for name, value in head.items()]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
 def part(content, head):
-    """The answer to a request, maybe for a range, whose head this is."""
+    """Returns the answer to the request with this head, which may ask for a range of the content."""
     found = re.search(rb"\r\nRange: bytes=(\d+)-(\d+)\r\n", head)
     if not found:
         return answer(200, content)
@@ -34,8 +34,8 @@ NO_REPOSITORY = answer(404, b'{"error":"Repository not found"}', X_Error_Code="R
 
 
 class Upstream:
-    """serve: the bytes of every answer, or a function serve(connection) that answers one request on its own thread, after the head was read. certificate,
-    key: for HTTPS."""
+    """Serves prepared answers. serve: the bytes of every answer, or a function serve(connection) that answers one request on its own thread, after
+    the head was read. certificate, key: for HTTPS."""
 
     def __init__(self, serve, certificate=None, key=None, host="127.0.0.1", port=0):
         self.serve = serve if callable(serve) else lambda connection: connection.sendall(serve)
@@ -96,11 +96,11 @@ def blob(content):
 
 
 class Repo:
-    """A repository of the hub below. files: {path: bytes}; stored: the paths that git has as pointers."""
+    """A repository of the hub below. files: {path: bytes}; stored: the paths whose files git has as pointers."""
 
     def __init__(self, files, stored=(), sha=SHA, **info):
         self.files, self.stored, self.sha, self.info = files, stored, sha, info
-        self.older = []  # Repo for each earlier commit
+        self.older = []  # a Repo for each earlier commit
 
     def tree(self):
         for path, content in sorted(self.files.items()):
@@ -113,8 +113,8 @@ class Repo:
 
 
 class Hub(Upstream):
-    """A small hub. repos: {"account/name": Repo}; moved: {name: "account/name"}; instead: {part of a path: answer, or function(connection)}, and ranged: {part of
-    a path: function(connection, head)}, which come first; page: entries of a page of a tree."""
+    """A small hub. repos: {"account/name": Repo}; moved: {another name: "account/name"}; page: entries of a page of a tree. Two tables come before
+    these: instead, {part of a path: answer, or function(connection)}, and ranged, {part of a path: function(connection, head)}."""
 
     def __init__(self, repos, moved=None, instead=None, page=1000, **more):
         super().__init__(b"", **more)
@@ -162,7 +162,7 @@ class Hub(Upstream):
 
 
 class Gates(Hub):
-    """A hub whose gated repositories give their files to the holders of some tokens alone."""
+    """A hub whose gated repositories give their files only to holders of some tokens, and whose private repositories exist only for them."""
 
     def __init__(self, *tokens, **more):
         super().__init__(**more)
@@ -173,9 +173,53 @@ class Gates(Hub):
 
     def reply(self, connection, head):
         path, token = head.decode().split()[1], re.search(rb"authorization: bearer (\S+)", head, re.I)
-        gated = any(repo.info.get("gated") and f"/{name}/" in path for name, repo in self.repos.items())
+        asked = next((repo for name, repo in self.repos.items() if f"/{name}/" in path), None)
+        may = token and token[1].decode() in self.tokens
+        gated = asked and (asked.info.get("gated") or asked.info.get("private"))
+        if asked and asked.info.get("private") and not may:
+            return connection.sendall(answer(404 if token else 401, b"{}", X_Error_Code="RepoNotFound"))
         if not gated or any(part in path for part in self.instead) or not ("/auth-check" in path or "/resolve/" in path):
             return super().reply(connection, head)
-        if not token or token[1].decode() not in self.tokens:
+        if not may:
             return connection.sendall(answer(403 if token else 401, b"{}", X_Error_Code="GatedRepo"))
         return connection.sendall(answer(200, b"{}")) if "/auth-check" in path else super().reply(connection, head)
+
+
+class Slow(Hub):
+    """A hub that sends a long file up to an offset, and waits there. sent: bytes sent so far; false: bytes that it sends in place of the right
+    ones."""
+
+    def __init__(self, content, come=None, false=None, **more):
+        super().__init__({"far/model": Repo({"weights.bin": content, "config.json": b"{}"}, stored={"weights.bin"})}, **more)
+        self.content, self.false, self.sent, self.over = content, false or content, 0, False
+        self.come = len(content) if come is None else come
+        self.more = threading.Condition()
+
+    def comes_to(self, come):
+        with self.more:
+            self.come = come
+            self.more.notify_all()
+
+    def reply(self, connection, head):
+        found = re.search(rb"\r\nRange: bytes=(\d+)-(\d+)\r\n", head)
+        if b"/weights.bin" not in head.split(b"\r\n")[0] or not found:
+            return super().reply(connection, head)
+        first, end = int(found[1]), min(int(found[2]) + 1, len(self.content))
+        connection.sendall(f"HTTP/1.1 206 Part\r\nContent-Length: {end - first}\r\nContent-Range: bytes {first}-{end - 1}/{len(self.content)}\r\n\r\n".encode())
+        at = first
+        while at < end:
+            with self.more:
+                self.more.wait_for(lambda: self.over or self.come > at)
+                to = min(end, self.come, at + 65536)
+            if self.over:
+                raise OSError
+            connection.sendall(self.false[at:to])
+            with self.more:
+                self.sent += to - at
+            at = to
+
+    def __exit__(self, *how):
+        with self.more:
+            self.over = True
+            self.more.notify_all()
+        super().__exit__(*how)

@@ -21,11 +21,11 @@ class Visitor:
     def __init__(self, server, **headers):
         self.server, self.session, self.headers, self.cookie = server, None, headers, "cairn_session"
 
-    def request(self, method, path, body=None, **headers):
+    def request(self, method, path, body=None, timeout=60, **headers):
         headers = {"Accept": HTML} | self.headers | headers
         if self.session:
             headers["Cookie"] = f"other=1; {self.cookie}={self.session}"
-        reply = self.server.request(method, path, body=body, headers=headers)
+        reply = self.server.request(method, path, body=body, headers=headers, timeout=timeout)
         for line in reply.headers.get_all("Set-Cookie") or ():
             (self.cookie, cookie), = http.cookies.SimpleCookie(line).items()
             self.session = cookie.value or None
@@ -117,7 +117,7 @@ def tensors(**parts):
 
 
 def upload_chunks(people, body, repo="models/ann/one", who="ann", size=131072):
-    """As upload(), for a file of any length."""
+    """Does the same as upload(), for a file of any length."""
     token = token_of(people.ask("GET", f"/api/{repo}/xet-write-token/main", who))
     pieces = [body[i : i + size] for i in range(0, len(body), size)]
     xorb, sha256 = xet.Xorb(pieces), hashlib.sha256(body)

@@ -134,7 +134,7 @@ def shard(files, xorbs):
 
 @dataclass
 class Answer:
-    """A parsed answer to a chunk query: a shard with a footer."""
+    """A parsed answer to a chunk query, which is a shard with a footer."""
 
     files: int
     xorbs: dict  # xorb hash: [(chunk hash, start, length, flags)]
@@ -144,7 +144,7 @@ class Answer:
 
 
 def parse_answer(body):
-    assert body[:32] == TAG, "no shard"
+    assert body[:32] == TAG, "the answer is no shard"
     version, footer_bytes = struct.unpack_from("<QQ", body, 32)
     assert (version, footer_bytes) == (2, 200)
     footer = body[-200:]
@@ -154,7 +154,7 @@ def parse_answer(body):
     created, expiry = struct.unpack_from("<QQ", footer, 104)
     assert fversion == 1 and struct.unpack_from("<Q", footer, 192)[0] == footer_at
     assert (file_at, n_file_lut, n_cas_lut, n_chunk_lut) == (48, 0, 0, 0)
-    assert file_lut == cas_lut == chunk_lut == footer_at, "a zero lookup offset breaks both stock clients"
+    assert file_lut == cas_lut == chunk_lut == footer_at, "a lookup offset of zero breaks both stock clients"
     at, files = 48, 0
     while body[at : at + 32] != BOOKEND[:32]:
         raise AssertionError("an answer has no files")

@@ -1,4 +1,4 @@
-/* Requests for access to repositories with a gate: who is let in, limits, what goes with the repository. */
+/* Requests for access to repositories with a gate: who gets access, limits, and what is removed with the repository. */
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
 #include "support/run.h"
@@ -86,7 +86,7 @@ static enum cairn_status set(int64_t repo, int64_t account, enum cairn_index_acc
 	return status == CAIRN_OK ? status : refused(status, &change.write, "access.unknown");
 }
 
-/* @return CAIRN_INDEX_ACCESS_NONE: there is no request */
+/* Returns the state of an account's request. @return CAIRN_INDEX_ACCESS_NONE: there is none */
 static enum cairn_index_access_state state(int64_t repo, int64_t account)
 {
 	struct cairn_index_access_request found;
@@ -110,7 +110,7 @@ static void take_name(void *ctx, const struct cairn_index_access_request *one)
 	names->n++;
 }
 
-/* Lists names, so many a page. */
+/* Lists the names of those who asked, n to a page. */
 static const char *listed(int64_t repo, enum cairn_index_access_state of, uint32_t limit)
 {
 	static struct names names;
@@ -135,7 +135,7 @@ START_TEST(a_gate_accepts_at_once_or_lets_wait)
 	ck_assert_int_eq(state(by_hand, zoe), CAIRN_INDEX_ACCESS_NONE);
 	ck_assert_int_eq(set(by_hand, bob, CAIRN_INDEX_ACCESS_ACCEPTED, ""), CAIRN_OK);
 	ck_assert_int_eq(asked(by_hand, bob), CAIRN_INDEX_ACCESS_ACCEPTED);
-	/* A pending request stays pending when the gate changes: an admin may have taken the access away. */
+	/* a pending request stays pending when the gate changes, because an admin may have taken the access away */
 	set_gate(by_hand, CAIRN_INDEX_GATE_AUTO);
 	ck_assert_int_eq(asked(by_hand, eve), CAIRN_INDEX_ACCESS_PENDING);
 	ck_assert_int_eq(asked(by_hand, zoe), CAIRN_INDEX_ACCESS_ACCEPTED);
@@ -197,7 +197,7 @@ START_TEST(a_request_is_found_by_its_id_in_its_repository_alone)
 	id_of(accept.request, repo, bob);
 	ck_assert_int_eq(cairn_index_set_access(hx_index, &accept), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(state(repo, bob), CAIRN_INDEX_ACCESS_PENDING);
-	/* The id of another repository's request is no place in this list. */
+	/* the id of another repository's request is not a place in this list */
 	struct names names = {.n = 0};
 	ck_assert_int_eq(cairn_index_each_access_request(hx_index, other, CAIRN_INDEX_ACCESS_PENDING, accept.request, 9,
 							 take_name, &names),
@@ -225,7 +225,7 @@ START_TEST(access_is_requested_only_at_a_gate)
 }
 END_TEST
 
-/* A copy has files of an account that the gate's admins are not of. */
+/* A copy has files of an account whose admins are not the gate's admins. */
 START_TEST(a_guarded_gate_accepts_nobody_by_itself)
 {
 	int64_t repo = gated("copy", CAIRN_INDEX_GATE_AUTO), bob = user("bob"), eve = user("eve");
@@ -253,9 +253,9 @@ START_TEST(requests_go_with_their_repository)
 }
 END_TEST
 
-/* A grant that was taken back does not count as waiting. Otherwise the admin of many repositories could keep others
- * from asking elsewhere. */
-START_TEST(an_account_waits_for_so_many)
+/* A grant that was withdrawn does not count as pending. Otherwise the admin of many repositories could keep others from
+ * asking elsewhere. */
+START_TEST(pending_requests_of_an_account_are_limited)
 {
 	int64_t bob = user("bob"), eve = user("eve"), first = 0;
 	char name[32];
@@ -305,7 +305,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, access_is_requested_only_at_a_gate);
 	tcase_add_test(t, a_guarded_gate_accepts_nobody_by_itself);
 	tcase_add_test(t, requests_go_with_their_repository);
-	tcase_add_test(t, an_account_waits_for_so_many);
+	tcase_add_test(t, pending_requests_of_an_account_are_limited);
 	tcase_add_test(t, a_repository_has_so_many);
 	suite_add_tcase(s, t);
 	return run_suite(s);

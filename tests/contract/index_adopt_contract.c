@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* File `number` with 32 times `digit` as SHA-256. */
+/* Returns file `number` with 32 times `digit` as its SHA-256. */
 static struct cairn_index_adopted file_as(uint64_t number, uint8_t digit)
 {
 	struct cairn_index_adopted file = {.file = fx_hash("file", number)};
@@ -18,7 +18,7 @@ static struct cairn_index_adopted file_as(uint64_t number, uint8_t digit)
 	return file;
 }
 
-/* The file as the fixture uploads it. */
+/* Returns the file as the fixture uploads it. */
 static struct cairn_index_adopted file_of(uint64_t number)
 {
 	struct cairn_index_adopted file = {.file = fx_hash("file", number)};
@@ -33,7 +33,7 @@ static enum cairn_status adopt(int64_t source, int64_t repo, struct cairn_index_
 	return cairn_index_adopt_files(hx_index, &request);
 }
 
-/* @return whether the file was adopted */
+/* Adopts a file from one repository into another. @return true: the file was adopted */
 static bool adopted(int64_t source, int64_t repo, struct cairn_index_adopted file)
 {
 	ck_assert_int_eq(adopt(source, repo, &file, 1), CAIRN_OK);
@@ -64,7 +64,7 @@ static void prove(const char *owner, uint64_t number, uint8_t digit)
 	ck_assert_int_eq(cairn_index_prove_file(hx_index, &request), CAIRN_OK);
 }
 
-/* How far an owner's claim of 32 times a digit is believed; -1: the owner has claimed nothing. */
+/* Returns the belief in an owner's claim of 32 times a digit; -1: the owner has claimed nothing. */
 static int belief(int64_t repo, uint8_t digit)
 {
 	uint8_t sha256[32];
@@ -89,7 +89,7 @@ START_TEST(files_of_the_source_are_adopted)
 	ck_assert(!fx_sees(hx_index, hx_owner_of(two), 2));
 	ck_assert(hx_committed_one(two, "main", hx_put_file("x", 1)));
 	hx_refused_one(two, hx_put_file("y", 2), "commit.sha256");
-	/* Adopting the file again changes nothing, and the adopted file outlasts its source. */
+	/* adopting the file again changes nothing, and the adopted file outlasts its source */
 	ck_assert(adopted(one, two, file_of(1)));
 	struct cairn_index_drop_repo drop = {.id = one};
 	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
@@ -167,7 +167,7 @@ static struct cairn_index_operation put_as(uint8_t digit)
 	return put;
 }
 
-/* A model whose entry has file 1 by a copied claim that is false: file 2 has that SHA-256. */
+/* Makes a model with an entry that has file 1 by a false copied claim: file 2 has that SHA-256. */
 static int64_t misled(const char *source, const char *name)
 {
 	int64_t one = hx_model(source), two = hx_model(name);
@@ -191,7 +191,7 @@ START_TEST(entries_follow_a_proof)
 	claim(hx_owner_of(two), 3, 5);
 	prove(hx_owner_of(two), 3, 5);
 	ck_assert(has_file(two, 2));
-	/* A proof is copied along with the file. */
+	/* a proof is copied with the file */
 	ck_assert(adopted(two, three, file_as(2, 5)));
 	ck_assert(has_file(three, 2));
 }
@@ -229,7 +229,7 @@ START_TEST(entries_follow_a_later_proof)
 END_TEST
 
 /* An owner keeps a limited number of claims, however many sources they come from. Proved files still have room. */
-START_TEST(words_have_a_limit)
+START_TEST(claims_of_an_owner_are_limited)
 {
 	static const char *const NAMES[] = {"a", "b", "c", "d", "e", "f"};
 	int64_t two = hx_model("two");
@@ -280,8 +280,6 @@ START_TEST(an_adopted_file_counts_for_its_target)
 }
 END_TEST
 
-/* --- into buckets ------------------------------------------------------------------------------------------------- */
-
 static bool copied(int64_t repo, uint64_t number, int64_t source)
 {
 	struct cairn_index_change one = {.kind = CAIRN_INDEX_OBJECT_COPY, .path = "x", .type = "", .source = source};
@@ -325,7 +323,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_false_claim_is_not_adopted);
 	tcase_add_test(t, entries_follow_a_proof);
 	tcase_add_test(t, entries_follow_a_later_proof);
-	tcase_add_test(t, words_have_a_limit);
+	tcase_add_test(t, claims_of_an_owner_are_limited);
 	tcase_add_test(t, an_adopted_file_counts_for_its_target);
 	tcase_add_test(t, a_bucket_gets_copies_of_files_of_a_repository);
 	suite_add_tcase(s, t);

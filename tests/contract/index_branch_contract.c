@@ -183,7 +183,7 @@ static void take_pull_number(void *ctx, const struct cairn_index_pull *pull)
 	(void)snprintf(text + at, HX_TEXT_MAX - at, "%d ", (int)pull->number);
 }
 
-/* @return the numbers of a page, and how many there are in all */
+/* Lists pull requests. @return the numbers of a page, and how many there are in all */
 static const char *pulls(int64_t repo, const struct cairn_index_pull_list *list)
 {
 	static char text[HX_TEXT_MAX];
@@ -249,7 +249,7 @@ static enum cairn_status merge(int64_t repo, const struct cairn_git_oid *main, c
 	return status;
 }
 
-/* Main and the pull request change together or not at all. If either has been pushed to, the merge is refused. */
+/* Main and the pull request change together or not at all. If somebody has pushed to either, the merge is refused. */
 START_TEST(a_merge_is_one_write)
 {
 	char text[CAIRN_GIT_OID_CHARS + 1], row[HX_TEXT_MAX];
@@ -331,7 +331,7 @@ START_TEST(a_pull_request_with_files_is_one_write)
 	ck_assert_int_eq(hx_head(one, "main").id, main.id);
 	ck_assert_str_eq(ended(one), "main 1 ");
 	ck_assert_str_eq(pull_row(one, 1), "1:0:main:0:ann:Better:why::: ");
-	/* Squashed it is one commit, and still says what it proposes. */
+	/* a squashed pull request is one commit, and still says what it proposes */
 	struct cairn_index_squash squash = {.repo = one, .kind = CAIRN_INDEX_PULL, .name = "1", .message = HX_MESSAGE};
 	ck_assert_int_eq(cairn_index_squash(hx_index, &squash), CAIRN_OK);
 	head = pull_head(one, "1");
@@ -362,7 +362,7 @@ static const char *history(const struct cairn_index_commit *from, uint64_t skip)
 	return text;
 }
 
-/* Twenty branches, each made from the one before and with a file of its own, are more lines than one lookup asks. */
+/* Twenty branches, each made from the one before and with a file of its own, have more lines than one lookup reads. */
 START_TEST(branches_of_branches)
 {
 	int64_t one = hx_model("one");
@@ -410,7 +410,7 @@ START_TEST(branches_of_branches)
 }
 END_TEST
 
-/* Finds a commit by this many digits of its id. */
+/* Is the commit found by this many digits of its id? */
 static bool is_found(const struct cairn_index_commit *commit, size_t n_digits, enum cairn_index_commits among)
 {
 	char id[CAIRN_GIT_OID_CHARS + 1];
@@ -438,7 +438,7 @@ static struct cairn_index_commit committed(int64_t repo, const char *branch, con
 	return hx_head(repo, branch);
 }
 
-/* A branch, a tag, a pull request, and a branch of a branch, each lead to the commits before them and to no others. */
+/* A branch, a tag, a pull request, and a branch of a branch each lead to the commits before them, and to no others. */
 START_TEST(a_commit_is_reached_while_a_ref_leads_to_it)
 {
 	int64_t one = hx_model("one");
@@ -449,7 +449,7 @@ START_TEST(a_commit_is_reached_while_a_ref_leads_to_it)
 	ck_assert_int_eq(hx_add_ref(one, CAIRN_INDEX_BRANCH, "sub", d.id), CAIRN_OK);
 	reached_is(&c, true);
 	reached_is(&e, true);
-	/* Main goes back to its first commit. The other branches keep what they came from. */
+	/* main goes back to its first commit, and the other branches keep their own commits */
 	struct cairn_index_add_ref reset = {
 		.repo = one, .kind = CAIRN_INDEX_BRANCH, .name = "main", .commit = first.id, .overwrite = true};
 	ck_assert_int_eq(cairn_index_add_ref(hx_index, &reset), CAIRN_OK);

@@ -112,7 +112,7 @@ static enum cairn_status change_all(int64_t repo, struct cairn_index_change *cha
 	return cairn_index_change_objects(ix, &request);
 }
 
-/* @return whether the change was made */
+/* Makes one change in a bucket. @return true: the change was made */
 static bool change_one(int64_t repo, struct cairn_index_change change)
 {
 	ck_assert_int_eq(change_all(repo, &change, 1), CAIRN_OK);
@@ -179,8 +179,6 @@ static uint64_t size_of_file(uint64_t number)
 	ck_assert_int_eq(cairn_index_file(ix, &hash, NULL, false, &file), CAIRN_OK);
 	return file.size_bytes;
 }
-
-/* --- repositories ------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_name_is_taken_once_in_an_account)
 {
@@ -251,10 +249,10 @@ START_TEST(moved_set_and_listed)
 	ck_assert_int_eq(find("team", "two", &repo), CAIRN_OK);
 	ck_assert_int_eq(repo.id, one);
 	ck_assert(repo.is_private);
-	ck_assert_int_eq(find("ann", "one", &repo), CAIRN_OK); /* by its former name */
+	ck_assert_int_eq(find("ann", "one", &repo), CAIRN_OK); /* found by its former name */
 	ck_assert_int_eq(repo.id, one);
 	ck_assert_str_eq(repo.name, "two");
-	/* A repository can take its own name in other letter case. */
+	/* a repository can take its own name with other upper and lower case */
 	move = (struct cairn_index_move_repo){.id = one, .account = team, .name = "Two"};
 	ck_assert_int_eq(cairn_index_move_repo(ix, &move), CAIRN_OK);
 	ck_assert_int_eq(add(ann, "one", false, &id), CAIRN_OK);
@@ -270,7 +268,7 @@ START_TEST(moved_set_and_listed)
 }
 END_TEST
 
-/* Names of the listed repositories, in the order of the list. */
+/* Returns the names of the listed repositories, in the order of the list. */
 static const char *listed(struct cairn_index_repo_list list)
 {
 	static char text[64];
@@ -308,8 +306,6 @@ START_TEST(lists_show_repositories_that_the_reader_may_see)
 	ck_assert_str_eq(listed((struct cairn_index_repo_list){.all = true}), "teams open ");
 }
 END_TEST
-
-/* --- objects ------------------------------------------------------------------------------------------------------ */
 
 START_TEST(an_object_keeps_its_time_and_content_type)
 {
@@ -388,7 +384,7 @@ START_TEST(a_copy_needs_an_object_of_the_source)
 {
 	int64_t one = bucket("one"), two = bucket("two");
 	uploaded(1, owner_of(one));
-	ck_assert(!change_one(two, copy("x", 1, one))); /* uploaded there, but under no path */
+	ck_assert(!change_one(two, copy("x", 1, one))); /* the file was uploaded there, but has no path */
 	ck_assert(!change_one(two, copy("e", 0, one)));
 	ck_assert(change_one(one, set("a", 1)));
 	ck_assert(change_one(one, set("e", 0)));
@@ -396,7 +392,7 @@ START_TEST(a_copy_needs_an_object_of_the_source)
 	ck_assert(change_one(two, copy("e", 0, one)));
 	ck_assert(!change_one(two, copy("y", 2, one)));
 	ck_assert(fx_sees(ix, owner_of(two), 1));
-	/* The copy no longer depends on its source. */
+	/* the duplicate no longer depends on its source */
 	ck_assert(change_one(one, drop("a")));
 	ck_assert(!fx_sees(ix, owner_of(one), 1));
 	ck_assert(fx_sees(ix, owner_of(two), 1));
@@ -404,7 +400,8 @@ START_TEST(a_copy_needs_an_object_of_the_source)
 }
 END_TEST
 
-/* Clients continue from the bucket's time. Batches of one millisecond have times of their own, which lead the clock. */
+/* A bucket's time is never before that of its newest batch: clients continue from the bucket's time. Batches of one
+ * millisecond get different times, which run ahead of the clock. */
 START_TEST(a_bucket_is_not_older_than_its_newest_batch)
 {
 	enum { N_CHANGES = 30 };
@@ -430,7 +427,7 @@ START_TEST(files_without_an_object_are_released)
 	ck_assert(change_one(one, set("b", 1)));
 	ck_assert(change_one(one, drop("a")));
 	ck_assert(fx_sees(ix, NULL, 1));
-	ck_assert(change_one(one, set("b", 2))); /* written over */
+	ck_assert(change_one(one, set("b", 2))); /* another file takes its path */
 	ck_assert(!fx_sees(ix, NULL, 1));
 	ck_assert(change_one(one, set("b", 2)));
 	ck_assert(fx_sees(ix, NULL, 2));
@@ -443,7 +440,7 @@ START_TEST(files_without_an_object_are_released)
 	ck_assert(change_one(one, drop("c")));
 	ck_assert(!fx_sees(ix, NULL, 2));
 	counts_are("one", 0, 0);
-	/* A shard whose file was removed is no longer known, so uploading the shard again brings the file back. */
+	/* The shard of a removed file no longer counts as known, so uploading the shard again restores the file. */
 	uploaded(2, owner_of(one));
 	ck_assert(change_one(one, set("c", 2)));
 }
@@ -506,7 +503,7 @@ START_TEST(a_deleted_one_is_gone_at_once_and_its_files_later)
 	cairn_index_repo_owner(owner, one);
 	uploaded(1, owner);
 	uploaded(2, owner);
-	uploaded(3, owner); /* under no path */
+	uploaded(3, owner); /* uploaded, but without a path */
 	uploaded(4, owner_of(two));
 	uploaded(2, owner_of(two));
 	ck_assert(change_one(one, set("a", 1)));
@@ -517,7 +514,7 @@ START_TEST(a_deleted_one_is_gone_at_once_and_its_files_later)
 	ck_assert_int_eq(cairn_index_drop_repo(ix, &drop_one), CAIRN_OK);
 	ck_assert_int_eq(find("ann", "one", &repo), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(cairn_index_drop_repo(ix, &drop_one), CAIRN_E_NOT_FOUND);
-	/* A token that is still valid gives no access to a deleted repository: neither reads nor uploads. */
+	/* a token that is still valid gives no access to a deleted repository, neither to read nor to upload */
 	ck_assert(!fx_sees(ix, owner, 1));
 	ck_assert_int_eq(upload(5, owner), CAIRN_E_DENIED);
 	/* A new repository of the same name does not get the old one's files. */
@@ -533,8 +530,8 @@ START_TEST(a_deleted_one_is_gone_at_once_and_its_files_later)
 	ck_assert(fx_sees(ix, owner_of(two), 4));
 	ck_assert_str_eq(paths(one, "", ""), "");
 	ck_assert_uint_le(sweep(3600),
-			  8); /* each bucket's piece may take one call, and each look for what is left another one */
-	/* An old file that never got a path is removed. A file with a path stays. */
+			  8); /* each bucket may take one call for its piece, and one to find the next bucket */
+	/* an old file that never got a path is removed; a file with a path stays */
 	(void)sweep(0);
 	ck_assert(!fx_sees(ix, owner_of(two), 4) && fx_sees(ix, owner_of(two), 2));
 }

@@ -26,7 +26,7 @@ START_TEST(made_migrated_and_opened)
 	struct fx_url url = fx_url(folder.path);
 	struct cairn_index *ix;
 	int from = -1, to = -1, again = -1;
-	ck_assert_int_ne(cairn_index_open(&ix, url.text, NULL, NULL), CAIRN_OK); /* there is none */
+	ck_assert_int_ne(cairn_index_open(&ix, url.text, NULL, NULL), CAIRN_OK); /* the index does not exist yet */
 	ck_assert_ptr_null(ix);
 	ck_assert_int_eq(cairn_index_migrate(url.text, NULL, &from, &to), CAIRN_OK);
 	ck_assert_int_eq(from, 0);
@@ -153,7 +153,7 @@ static const uint32_t NO_SPANS[2] = {UINT32_MAX, UINT32_MAX};
 
 struct visited {
 	uint32_t n;
-	enum cairn_status answer; /* of the second visit */
+	enum cairn_status answer; /* what the second visit answers */
 	struct cairn_hash seen[4];
 };
 
@@ -188,7 +188,7 @@ START_TEST(spans_of_many)
 	v = (struct visited){0};
 	ck_assert_int_eq(cairn_index_spans(ix, ids, 4, NO_SPANS, visit, &v), CAIRN_E_NOT_FOUND);
 	ck_assert_uint_eq(v.n, 3);
-	/* No snapshot is left behind: the next read sees later writes. */
+	/* no snapshot is left open: the next read sees later writes */
 	struct fx_xorb c = fx_xorb_new(3, 2);
 	fx_xorb_put(ix, &c);
 	ck_assert_int_eq(cairn_index_xorb(ix, &c.hash, &row), CAIRN_OK);

@@ -1,4 +1,4 @@
-/* The copy of an object that a row names, and the copies that are to be removed. For engines whose rows name copies. */
+/* The copy of an object that a row names, and the dead copies that must go. For engines whose rows name copies. */
 #include "support/index_fixture.h"
 #include "support/run.h"
 #include "support/tempdir.h"
@@ -13,7 +13,7 @@ static struct cairn_index *ix;
 static struct fx_xorb x;
 static struct cairn_copy_id ONE, TWO;
 
-/* The name of a copy that was made `age_s` seconds ago. */
+/* Returns the id of a copy that was made `age_s` seconds ago. */
 static struct cairn_copy_id copy_of(int64_t age_s, uint8_t last)
 {
 	struct cairn_copy_id copy = {0};
@@ -72,7 +72,7 @@ static void note_dead(void *ctx, const struct cairn_hash *hash, const struct cai
 	dead->last = *copy;
 }
 
-/* Finds the dead copies behind this name, at most n_max. */
+/* Finds the dead copies after this id, at most n_max. */
 static struct dead find_dead(const struct cairn_copy_id *after, uint32_t n_max)
 {
 	static struct cairn_index_copy found[CAIRN_INDEX_SWEEP_MAX];
@@ -101,7 +101,8 @@ static void bury(const struct cairn_copy_id *copy)
 	ck_assert_int_eq(cairn_index_bury(ix, &request), CAIRN_OK);
 }
 
-/* When two copies are put at once, the row names the one registered first. The other is dead for good. */
+/* When two copies are put at the same time, the row names the one that was registered first. The other one is dead
+ * forever. */
 START_TEST(one_of_two_copies_counts)
 {
 	bool added;
@@ -123,7 +124,7 @@ START_TEST(one_of_two_copies_counts)
 }
 END_TEST
 
-/* A verdict on an old copy does not mark a copy as lost that was stored since. */
+/* A check of an old copy does not mark a newer copy as lost. */
 START_TEST(another_copy_is_not_lost)
 {
 	bool added;
@@ -177,7 +178,7 @@ static uint32_t write_off(const struct cairn_index_copy *copies, uint32_t n)
 	return off.n_dead;
 }
 
-/* Writing off notices a row that was added since the look. A copy that was written off is dead for good. */
+/* Writing off a copy notices a row that was added since the copy was found. A written-off copy is dead forever. */
 START_TEST(a_left_over_is_written_off)
 {
 	bool added;
@@ -196,7 +197,7 @@ START_TEST(a_left_over_is_written_off)
 }
 END_TEST
 
-/* A lost xorb keeps its copies until it is stored again, since some of their bytes may be needed. */
+/* A lost xorb keeps its copies until it is stored again, because some of their bytes may be needed. */
 START_TEST(a_lost_xorb_keeps_its_bytes)
 {
 	bool added;
@@ -227,8 +228,8 @@ START_TEST(an_object_arrives_after_its_copy_was_buried)
 }
 END_TEST
 
-/* Dead copies are found in the order of their names. A caller that cannot remove the first can go on behind it. */
-START_TEST(the_dead_are_told_in_order)
+/* Dead copies are found in the order of their names. A caller that cannot remove the first can continue after it. */
+START_TEST(dead_copies_are_found_in_order)
 {
 	const struct cairn_index_copy copies[] = {{x.hash, TWO}, {x.hash, ONE}};
 	ck_assert_uint_eq(write_off(copies, 2), 2);
@@ -277,7 +278,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, another_copy_is_not_lost);
 	tcase_add_test(t, a_swept_copy_is_dead);
 	tcase_add_test(t, a_left_over_is_written_off);
-	tcase_add_test(t, the_dead_are_told_in_order);
+	tcase_add_test(t, dead_copies_are_found_in_order);
 	tcase_add_test(t, a_lost_xorb_keeps_its_bytes);
 	tcase_add_test(t, an_object_arrives_after_its_copy_was_buried);
 	tcase_add_test(t, a_copy_named_late_is_refused);

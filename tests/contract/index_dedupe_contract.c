@@ -1,4 +1,4 @@
-/* Chunk queries: which chunks are found, and with which neighbours. */
+/* Chunk queries: which chunks are found, and which neighbours come with them. */
 #include "support/index_fixture.h"
 #include "support/run.h"
 
@@ -10,7 +10,7 @@ START_TEST(eligible_chunks_only)
 {
 	struct fx_shard s;
 	fx_shard_init(&s, 1);
-	fx_shard_xorb(&s, &fx_a, 2, 7, 4); /* given in any order, returned in ascending order */
+	fx_shard_xorb(&s, &fx_a, 2, 7, 4); /* added in any order, returned in ascending order */
 	fx_shard_xorb(&s, &fx_b, 0);
 	fx_shard_file(&s, 1, &fx_b, 3, 9); /* the first chunk of the file is eligible too */
 	fx_assert_miss(fx_index, "", &fx_a.list.hashes[7]);
@@ -43,7 +43,7 @@ START_TEST(first_chunk_of_a_file_in_a_known_xorb)
 	fx_shard_file(&s, 2, &fx_a, 13, 14);
 	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	ck_assert_uint_eq(fx_assert_hit(fx_index, "", &fx_a.list.hashes[11], &fx_a).n,
-			  1); /* the shard described nothing: no neighbours */
+			  1); /* the shard described nothing, so there are no neighbours */
 	fx_assert_hit(fx_index, "", &fx_a.list.hashes[13], &fx_a);
 	fx_assert_miss(fx_index, "", &fx_b.list.hashes[5]);
 }
@@ -81,13 +81,13 @@ START_TEST(scopes)
 	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	fx_assert_miss(fx_index, "you", &fx_a.list.hashes[1]);
 	struct fx_answer got = fx_assert_hit(fx_index, "you", &fx_a.list.hashes[2], &fx_a);
-	ck_assert_uint_eq(got.n_eligible[0], 1); /* without those of other scopes */
+	ck_assert_uint_eq(got.n_eligible[0], 1); /* neighbours of other scopes are not counted */
 	ck_assert_uint_eq(got.eligible[0][0], 2);
 	fx_shard_init(&s, 3);
 	fx_shard_xorb(&s, &fx_a, 1, 1);
 	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	got = fx_assert_hit(fx_index, "you", &fx_a.list.hashes[1], &fx_a);
-	ck_assert_uint_eq(got.n_eligible[0], 2); /* those of the own scope and the shared ones */
+	ck_assert_uint_eq(got.n_eligible[0], 2); /* neighbours of the asker's scope and of the shared one */
 	ck_assert_uint_eq(fx_assert_hit(fx_index, "", &fx_a.list.hashes[1], &fx_a).n_eligible[0], 1);
 }
 END_TEST
@@ -116,7 +116,7 @@ START_TEST(neighbours_of_the_askers_shard)
 }
 END_TEST
 
-/* Hashes that agree in the eight bytes the index looks up by. */
+/* Returns hashes that agree in the eight bytes by which the index looks them up. */
 START_TEST(equal_prefixes)
 {
 	enum { N = 9 };
@@ -136,8 +136,8 @@ START_TEST(equal_prefixes)
 	fx_assert_miss(fx_index, "", &other);
 	for (unsigned i = 0; i < N - 1; i++)
 		fx_assert_hit(fx_index, "", &x[i].list.hashes[2], &x[i]);
-	fx_assert_miss(fx_index, "", &x[N - 1].list.hashes[2]); /* only eight candidates are tried */
-	/* Rows of the shared scope, however many, do not hide one's own. */
+	fx_assert_miss(fx_index, "", &x[N - 1].list.hashes[2]); /* only eight candidates are compared */
+	/* many rows of the shared scope do not hide a row of the asker's scope */
 	fx_shard_init(&s, 50);
 	s.scope = "me";
 	fx_shard_xorb(&s, &x[N - 1], 1, 2);
@@ -167,7 +167,7 @@ START_TEST(a_chunk_in_many_scopes)
 }
 END_TEST
 
-enum { SCREENS = 3000 }; /* more than one exchange asks about */
+enum { SCREENS = 3000 }; /* more than one exchange asks for */
 
 static struct cairn_index_screen screens[SCREENS];
 static atomic_uint n_screened;
@@ -178,7 +178,7 @@ static void screened(struct cairn_index_screen *screen)
 	atomic_fetch_add(&n_screened, 1);
 }
 
-/* Everybody finds a third of the chunks. Another third is found by one scope only. */
+/* Everybody can find a third of the chunks; only one scope can find another third. */
 static void ask_about(struct cairn_index_screen *screen, unsigned i)
 {
 	static const char *const NAMES[] = {"", "me", "you", "nobody"};
@@ -187,7 +187,7 @@ static void ask_about(struct cairn_index_screen *screen, unsigned i)
 }
 
 /* Screens are for an index on another machine. Any other index answers the query at once, without a screen. */
-START_TEST(misses_are_told_from_others)
+START_TEST(screens_distinguish_misses)
 {
 	struct fx_shard s;
 	fx_shard_init(&s, 1);
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, neighbours_of_the_askers_shard);
 	tcase_add_test(t, equal_prefixes);
 	tcase_add_test(t, a_chunk_in_many_scopes);
-	tcase_add_test(t, misses_are_told_from_others);
+	tcase_add_test(t, screens_distinguish_misses);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }

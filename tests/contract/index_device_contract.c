@@ -1,4 +1,4 @@
-/* Programs that wait for a person to let them in: bounds, the first answer, one key. */
+/* Programs that wait for a person's approval: limits, the first answer, one key. */
 #include "support/index_fixture.h"
 #include "support/run.h"
 
@@ -66,7 +66,7 @@ static enum cairn_status take(uint64_t n, int64_t now, struct cairn_diag *diag)
 	return status;
 }
 
-/* @return its state; -1: it is not there */
+/* Returns the state of program number n; -1: there is none. */
 static int state(uint64_t n, int64_t now)
 {
 	struct cairn_index_device by_device, by_code;
@@ -143,7 +143,7 @@ START_TEST(time_ends)
 	ck_assert_int_eq(state(1, NOW + LIFE), -1);
 	ck_assert_int_eq(state(1, NOW + LIFE - 1), CAIRN_INDEX_DEVICE_ALLOWED);
 	ck_assert_int_eq(begin(3, 2, NOW + LIFE, &diag), CAIRN_OK);
-	ck_assert_int_eq(state(1, NOW), -1); /* removed */
+	ck_assert_int_eq(state(1, NOW), -1); /* the program was removed */
 }
 END_TEST
 
@@ -164,7 +164,7 @@ START_TEST(as_many_wait_as_may)
 	ck_assert_int_eq(cairn_index_count_devices(fx_index, sender, NOW + LIFE, &n, &n_of_one), CAIRN_OK);
 	ck_assert_uint_eq(n + n_of_one, 0);
 	ck_assert_int_eq(begin(10, 0, NOW + LIFE, &diag), CAIRN_OK);
-	ck_assert_int_eq(begin(10, 1, NOW + LIFE, &diag), CAIRN_E_BUSY); /* a code is in use */
+	ck_assert_int_eq(begin(10, 1, NOW + LIFE, &diag), CAIRN_E_BUSY); /* the code is already in use */
 }
 END_TEST
 

@@ -19,7 +19,7 @@ static enum cairn_status share(uint64_t file, const char *owner, bool *added)
 	return status;
 }
 
-/* @return how many xorbs were retired */
+/* Retires xorbs. @return how many */
 static uint32_t mark(int64_t at_s)
 {
 	uint32_t n = 0;
@@ -36,12 +36,12 @@ static uint32_t mark(int64_t at_s)
 	return n;
 }
 
-/* @return how many xorbs were swept; their hashes in out */
+/* Sweeps xorbs. @return how many; their hashes in out */
 static uint32_t sweep(int64_t at_s, struct cairn_hash *out, uint32_t n_max)
 {
 	struct cairn_index_gc_sweep request = {.n = 0};
 	uint32_t n = 0;
-	do { /* the time limit of a call may be over after any xorb */
+	do { /* a call may end at its time limit after any xorb */
 		request.now_unix_s = at_s;
 		request.grace_s = GX_GRACE_S;
 		request.swept = out + n;
@@ -73,8 +73,8 @@ static bool offered(const struct fx_xorb *x, uint32_t place)
 	return status == CAIRN_OK;
 }
 
-/* Forgetting a file after its needs were read is no damage. */
-START_TEST(a_witness_that_left)
+/* A file that is forgotten after its needs were read is not damaged. */
+START_TEST(a_file_forgotten_during_a_check_is_no_damage)
 {
 	CLEANUP(cairn_index_needs_freep) struct cairn_index_needs *needs = NULL;
 	gx_put();
@@ -117,7 +117,7 @@ START_TEST(forgotten_with_the_last_owner)
 }
 END_TEST
 
-/* If the shard of a forgotten file still counted as known, uploading it again would register the file nowhere. */
+/* If the shard of a forgotten file still counted as known, uploading the shard again would not register the file. */
 START_TEST(forgotten_and_uploaded_again)
 {
 	gx_put();
@@ -162,15 +162,15 @@ START_TEST(retired_then_swept)
 {
 	struct cairn_hash gone[4];
 	gx_put();
-	ck_assert_uint_eq(mark(gx_now + 10 * GX_GRACE_S), 0); /* all are needed */
+	ck_assert_uint_eq(mark(gx_now + 10 * GX_GRACE_S), 0); /* every xorb is needed */
 	fx_forget(fx_index, 1, NULL);
-	ck_assert_uint_eq(mark(gx_now + GX_GRACE_S - 60), 0); /* too new */
+	ck_assert_uint_eq(mark(gx_now + GX_GRACE_S - 60), 0); /* they are too new */
 	ck_assert(offered(&fx_a, 5));
 	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 1);
-	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 0); /* once */
+	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 0); /* retired only once */
 	ck_assert(gx_row_of(&fx_a).retired);
 	ck_assert(!gx_row_of(&fx_b).retired);
-	ck_assert(!offered(&fx_a, 5)); /* neither by itself nor as a neighbour */
+	ck_assert(!offered(&fx_a, 5)); /* neither as a result nor as a neighbour */
 	struct fx_answer answer = {0};
 	ck_assert_int_eq(fx_query(fx_index, "", &fx_b.list.hashes[6], &answer), CAIRN_OK);
 	ck_assert_uint_eq(answer.n, 1);
@@ -198,8 +198,7 @@ START_TEST(uploads_between_mark_and_sweep)
 	fx_forget(fx_index, 1, NULL);
 	fx_forget(fx_index, 2, NULL);
 	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 2);
-	/* A shard that names a retired xorb keeps it, and it is offered again. Storing the other's bytes changes
-	 * nothing. */
+	/* a shard that names a retired xorb keeps it, and offers it again; storing the other's bytes changes nothing */
 	struct fx_shard second;
 	fx_shard_init(&second, 2);
 	fx_shard_xorb(&second, &fx_a, 1, 5);
@@ -219,7 +218,7 @@ START_TEST(uploads_between_mark_and_sweep)
 }
 END_TEST
 
-/* The second shard names the xorb only in a term, as after a dedupe answer, without describing it. */
+/* The second shard names the xorb only in a term, as after a chunk query, and does not describe it. */
 START_TEST(a_term_ends_retirement)
 {
 	struct cairn_hash gone[4];
@@ -243,7 +242,7 @@ START_TEST(uploads_after_the_sweep)
 	fx_forget(fx_index, 1, NULL);
 	mark(gx_now + 2 * GX_GRACE_S);
 	ck_assert_uint_eq(sweep(gx_now + 3 * GX_GRACE_S, gone, 4), 1);
-	/* A shard verified before the sweep and committed after it is clearly refused. Nothing of it is registered. */
+	/* a shard verified before the sweep and committed after it is refused, and nothing of it is registered */
 	ck_assert(!gx_known());
 	ck_assert_int_eq(fx_shard_put(fx_index, &gx_shard), CAIRN_E_CONFLICT);
 	ck_assert_str_eq(gx_shard.diag.rule, "xorb.gone");
@@ -265,7 +264,7 @@ START_TEST(described_and_retired)
 	ck_assert_uint_eq(mark(gx_now), 0);
 	ck_assert(gx_known());
 	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 2);
-	ck_assert(!gx_known()); /* the xorbs are no longer offered; sending the shard again must change that */
+	ck_assert(!gx_known()); /* the xorbs are no longer offered, and sending the shard again must change that */
 	gx_put();
 	ck_assert(gx_known() && offered(&fx_a, 5) && !gx_row_of(&fx_b).retired);
 }
@@ -289,7 +288,7 @@ START_TEST(a_shard_goes_with_its_last_xorb)
 	fx_forget(fx_index, 2, NULL);
 	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 1);
 	ck_assert_uint_eq(sweep(gx_now + 3 * GX_GRACE_S, gone, 4), 1);
-	ck_assert_uint_eq(n_shards(), 1); /* the other shard still lends a's neighbours, of which there are none */
+	ck_assert_uint_eq(n_shards(), 1); /* the other shard still gives the neighbours of a, and there are none */
 	ck_assert(offered(&fx_a, 5));
 	fx_forget(fx_index, 1, NULL);
 	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 1);
@@ -309,7 +308,7 @@ START_TEST(promises)
 	struct cairn_hash gone[4];
 	ck_assert_int_eq(renew(&fx_a, gx_now + 2 * GX_GRACE_S), CAIRN_OK);
 	ck_assert_int_eq(gx_row_of(&fx_a).at_unix_s, gx_now + 2 * GX_GRACE_S);
-	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 1); /* only b: a was promised just now */
+	ck_assert_uint_eq(mark(gx_now + 2 * GX_GRACE_S), 1); /* only b, because a was promised a moment ago */
 	ck_assert(gx_row_of(&fx_b).retired && !gx_row_of(&fx_a).retired);
 	/* A retired xorb that is renewed goes through both steps again, from now on. */
 	ck_assert_int_eq(renew(&fx_b, gx_now + 3 * GX_GRACE_S - 1), CAIRN_OK);
@@ -347,7 +346,7 @@ START_TEST(lost_and_found)
 }
 END_TEST
 
-/* A file that lost a xorb to damage is uploaded again in other xorbs. It takes their terms and is whole again. */
+/* A file that lost a xorb to damage is uploaded again in other xorbs. It then uses their terms, and is whole again. */
 START_TEST(a_lost_file_comes_back_in_other_xorbs)
 {
 	gx_put();
@@ -365,7 +364,7 @@ START_TEST(a_lost_file_comes_back_in_other_xorbs)
 		ck_assert_int_eq(cairn_index_file(fx_index, &again.files[0].file.hash, NULL, true, &got), CAIRN_OK);
 		bool moved = got.terms[0].xorb_id == gx_row_of(&other).id;
 		cairn_index_file_fini(&got);
-		ck_assert_int_eq(moved, lost); /* terms that can be read stay as they are */
+		ck_assert_int_eq(moved, lost); /* terms that can still be read do not change */
 	}
 	ck_assert(again.added);
 	ck_assert(gx_row_of(&other).referenced);
@@ -391,7 +390,7 @@ static void count_file(void *ctx, const struct cairn_index_file *file)
 	ck_assert(file->terms[0].end > 0);
 }
 
-/* More rows than one page, of every kind. */
+/* Makes more rows of every kind than one page takes. */
 START_TEST(many)
 {
 	enum { N = 1100 };
@@ -540,7 +539,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, promises);
 	tcase_add_test(t, lost_and_found);
 	tcase_add_test(t, a_lost_file_comes_back_in_other_xorbs);
-	tcase_add_test(t, a_witness_that_left);
+	tcase_add_test(t, a_file_forgotten_during_a_check_is_no_damage);
 	tcase_add_test(t, many);
 	tcase_add_test(t, uploads_beside_the_collector);
 	suite_add_tcase(suite, t);

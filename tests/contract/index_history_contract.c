@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* --- commits ------------------------------------------------------------------------------------------------------ */
-
 START_TEST(a_new_repository_has_a_first_commit)
 {
 	int64_t one = hx_model("one");
@@ -93,7 +91,7 @@ START_TEST(nothing_new_is_no_commit)
 	struct cairn_index_commit before = hx_head(one, "main");
 	ck_assert(!hx_committed(one, "main", some, 2));
 	ck_assert(!hx_committed(one, "main", some, 0));
-	/* Paths that are removed and added again. */
+	/* paths that are removed and added again */
 	const struct cairn_index_operation around[] = {hx_drop_folder("x"), hx_drop("a"), hx_put("a", "1"),
 						       hx_put_file("x/y", 1)};
 	ck_assert(!hx_committed(one, "main", around, 4));
@@ -125,8 +123,7 @@ START_TEST(a_commit_is_made_on_its_parent)
 			 "The branch was updated since you opened this page. Please refresh and try again.");
 	request.parent = "0000";
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &request), CAIRN_E_CONFLICT);
-	/* The same request again, as if its answer was lost: its parent is the head's parent, and all changes are
-	 * there. */
+	/* the same request again, as if its answer was lost: it has the head's parent, and all changes are there */
 	request.operations = &same;
 	request.parent = first;
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &request), CAIRN_OK);
@@ -161,7 +158,7 @@ START_TEST(a_commit_keeps_the_id_that_it_is_given)
 	/* The same request again, as if the answer was lost. */
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &request), CAIRN_OK);
 	ck_assert(!request.added);
-	/* A given id names one commit in a repository. Another repository may have a commit of the same id. */
+	/* a given id names one commit in a repository, but another repository may have a commit with the same id */
 	request.operations = &other;
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &request), CAIRN_E_CONFLICT);
 	ck_assert_str_eq(request.write.diag.rule, "commit.known");
@@ -177,7 +174,7 @@ END_TEST
 
 struct told_faults {
 	unsigned n;
-	enum cairn_index_fault_kind kind; /* of the last */
+	enum cairn_index_fault_kind kind; /* kind of the last fault */
 	char text[512];
 };
 
@@ -190,7 +187,7 @@ static void note_fault(void *ctx, const struct cairn_index_fault *fault)
 }
 
 /* Simulates bytes that changed on the disk: the id belongs to other bytes. */
-START_TEST(bytes_that_changed_are_told_and_healed_by_a_commit)
+START_TEST(changed_bytes_are_reported_and_healed_by_a_commit)
 {
 	int64_t one = hx_model("one");
 	struct told_faults told = {0};
@@ -202,7 +199,7 @@ START_TEST(bytes_that_changed_are_told_and_healed_by_a_commit)
 	ck_assert_uint_eq(told.n, 1);
 	ck_assert_int_eq(told.kind, CAIRN_INDEX_FAULT_CONTENT);
 	ck_assert_ptr_nonnull(strstr(told.text, "/one the file d/a,"));
-	ck_assert(!hx_committed_one(one, "main", right)); /* git sees no difference, so there is no commit */
+	ck_assert(!hx_committed_one(one, "main", right)); /* git would see no difference, so there is no commit */
 	hx_text_is(&commit, "d/a", "one");
 	told.n = 0;
 	ck_assert_int_eq(cairn_index_examine(hx_index, note_fault, &told, NULL), CAIRN_OK);
@@ -221,7 +218,7 @@ START_TEST(a_commit_names_only_files_of_its_repository)
 	hx_refused_one(two, hx_put_file("a", 1), "commit.sha256");
 	hx_refused_one(one, hx_put_file("a", 3), "commit.sha256");
 	ck_assert(hx_committed_one(one, "main", hx_put_file("a", 1)));
-	hx_refused_one(two, hx_put_file("b", 2), "commit.sha256"); /* only the operator has it */
+	hx_refused_one(two, hx_put_file("b", 2), "commit.sha256"); /* only the operator has the file */
 	struct cairn_index_commit commit = hx_head(one, "main");
 	struct cairn_hash hash = fx_hash("file", 1);
 	ck_assert(hx_is_there(&commit, "a", &entry));
@@ -232,7 +229,7 @@ START_TEST(a_commit_names_only_files_of_its_repository)
 	ck_assert_int_eq(cairn_git_blob(&oid, pointer, len), CAIRN_OK);
 	ck_assert(cairn_git_oid_equal(&oid, &entry.oid));
 	ck_assert_uint_eq(commit.bytes, 17 + entry.size_bytes);
-	/* A file that the operator forgets keeps its entry. Uploading it again restores the file without a commit. */
+	/* A file that the operator forgets keeps its entry. Uploading the file again restores it without a commit. */
 	struct cairn_index_forget_file forget = {.hash = hash};
 	ck_assert_int_eq(cairn_index_forget_file(hx_index, &forget), CAIRN_OK);
 	ck_assert(hx_is_there(&commit, "a", &entry));
@@ -279,7 +276,7 @@ START_TEST(impossible_operations_are_refused)
 }
 END_TEST
 
-/* The same for a folder that holds only emptied folders. An operation after it sees that they are gone. */
+/* The same for a folder with nothing but emptied folders. A later operation sees that they are gone. */
 START_TEST(emptied_folders_make_room_for_a_file)
 {
 	int64_t one = hx_model("one");
@@ -299,7 +296,7 @@ START_TEST(emptied_folders_make_room_for_a_file)
 }
 END_TEST
 
-/* The writer's work for one commit is bounded by more than the number of operations. */
+/* The writer's work for one commit has further limits than the number of operations. */
 START_TEST(a_commit_of_too_much_work_is_refused)
 {
 	enum { N_DEEP = CAIRN_INDEX_COMMIT_FOLDERS_MAX / 60 + 1, N_FILES = 2000, N_AGAIN = 2200 };
@@ -342,8 +339,6 @@ START_TEST(a_folder_goes_with_all_in_it)
 }
 END_TEST
 
-/* --- listings ----------------------------------------------------------------------------------------------------- */
-
 START_TEST(listed_by_folders_and_names)
 {
 	int64_t one = hx_model("one");
@@ -367,7 +362,7 @@ START_TEST(listed_by_folders_and_names)
 }
 END_TEST
 
-/* A listing passes over older rows of a path: a few step by step, many by a lookup. */
+/* A listing skips older rows of a path: a few one by one, many with a lookup. */
 START_TEST(listed_at_any_of_many_commits)
 {
 	int64_t one = hx_model("one");
@@ -388,8 +383,6 @@ START_TEST(listed_at_any_of_many_commits)
 	ck_assert_uint_eq(last.n_files, 43);
 }
 END_TEST
-
-/* --- git ---------------------------------------------------------------------------------------------------------- */
 
 /* Returns the one line that a command prints. */
 static void git_says(char *out, size_t size, const char *fmt, ...) CAIRN_PRINTF(3, 4);
@@ -470,9 +463,7 @@ START_TEST(ids_are_those_of_git)
 }
 END_TEST
 
-/* --- a kill ------------------------------------------------------------------------------------------------------- */
-
-/* Commits in a process that dies at this step, if this build has such steps. @return whether it died */
+/* Commits in a child process that dies at this step, if this build has such steps. @return true: it died */
 static bool killed(const char *step, int64_t repo)
 {
 	char path[512];
@@ -516,7 +507,7 @@ START_TEST(a_kill_leaves_the_old_head_or_the_new_one)
 		ck_assert_msg((head.id != old) == made, "%s", STEPS[i].step);
 		hx_text_is(&head, "a", made ? "new" : "old");
 		ck_assert_str_eq(hx_all(one, "main"), made ? ".gitattributes a f/ f/b " : ".gitattributes a c ");
-		/* Wherever the process died, the repository accepts the next commit. */
+		/* wherever the process died, the repository accepts the next commit */
 		ck_assert(hx_committed_one(one, "main", hx_put("d", "1")));
 	}
 }
@@ -534,7 +525,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, nothing_new_is_no_commit);
 	tcase_add_test(t, a_commit_is_made_on_its_parent);
 	tcase_add_test(t, a_commit_keeps_the_id_that_it_is_given);
-	tcase_add_test(t, bytes_that_changed_are_told_and_healed_by_a_commit);
+	tcase_add_test(t, changed_bytes_are_reported_and_healed_by_a_commit);
 	tcase_add_test(t, a_commit_names_only_files_of_its_repository);
 	tcase_add_test(t, impossible_operations_are_refused);
 	tcase_add_test(t, emptied_folders_make_room_for_a_file);

@@ -15,7 +15,7 @@
 
 enum { GOOD_MAX = 4, KEPT_MAX = 8, LIMITED = 12, ENDED = 300 };
 
-static atomic_uint n_limited; /* keys whose writes are done */
+static atomic_uint n_limited; /* number of keys whose writes are done */
 
 static enum cairn_status add_key(uint64_t number, const char *name, const char *scopes, int64_t *id)
 {
@@ -95,7 +95,7 @@ START_TEST(keys)
 }
 END_TEST
 
-/* @return the number of the key */
+/* Adds a key. @return its number */
 static int64_t add_child(uint64_t number, int64_t parent, enum cairn_status wanted)
 {
 	struct cairn_index_add_key add = {.name = "child", .repo = "", .scopes = "write", .parent = parent};
@@ -112,7 +112,7 @@ static bool is_good(int64_t id)
 	return good;
 }
 
-START_TEST(keys_go_with_the_key_that_made_them)
+START_TEST(revoking_a_key_revokes_keys_made_with_it)
 {
 	int64_t first, other;
 	bool revoked;
@@ -217,7 +217,7 @@ static void send_limited(struct cairn_index_add_key *adds, unsigned n)
 	ck_assert_uint_eq(atomic_load(&n_limited), n);
 }
 
-/* Each write counts the keys that the writes before it have added. */
+/* Each write counts the keys that earlier writes have added. */
 START_TEST(an_account_has_so_many_keys_and_no_more)
 {
 	struct cairn_index_add_account ann = {.kind = CAIRN_INDEX_USER, .name = "ann", .fullname = "", .email = ""};
@@ -250,7 +250,7 @@ START_TEST(an_account_has_so_many_keys_and_no_more)
 }
 END_TEST
 
-/* Trimming removes ended keys, but neither good ones nor the last one. */
+/* Trimming removes ended keys, but keeps valid ones and the last one. */
 START_TEST(ended_keys_are_forgotten)
 {
 	static struct cairn_index_add_key adds[ENDED];
@@ -307,7 +307,7 @@ START_TEST(telemetry)
 	ck_assert_str_eq(bodies, "hgf");
 	ck_assert_int_ne(next, 0);
 	ck_assert_int_eq(cairn_index_each_telemetry(fx_index, next, 3, take_bodies, bodies, &next), CAIRN_OK);
-	ck_assert_str_eq(bodies, "hgfed"); /* the newest five are kept */
+	ck_assert_str_eq(bodies, "hgfed"); /* the newest five reports are kept */
 	ck_assert_int_eq(next, 0);
 	ck_assert_int_eq(tell(large, sizeof(large), 5), CAIRN_E_LIMIT);
 	ck_assert_int_eq(tell(large, sizeof(large) - 1, 5), CAIRN_OK);
@@ -315,7 +315,7 @@ START_TEST(telemetry)
 }
 END_TEST
 
-/* A sender with many reports displaces their own ones only. */
+/* A sender with many reports displaces only their own reports. */
 START_TEST(telemetry_is_shared)
 {
 	struct cairn_index_add_telemetry few = {
@@ -358,7 +358,7 @@ int main(int argc, char **argv)
 	TCase *t = tcase_create("operate");
 	tcase_add_checked_fixture(t, fx_set_up, fx_tear_down);
 	tcase_add_test(t, keys);
-	tcase_add_test(t, keys_go_with_the_key_that_made_them);
+	tcase_add_test(t, revoking_a_key_revokes_keys_made_with_it);
 	tcase_add_test(t, key_texts_at_their_limits);
 	tcase_add_test(t, the_life_of_a_key);
 	tcase_add_test(t, an_account_has_so_many_keys_and_no_more);

@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- claims ------------------------------------------------------------------------------------------------------- */
-
-/* Registers file `number` under an owner who claims that its SHA-256 is 32 times `digit`. @return whether it was new */
+/* Registers file `number` under an owner who claims that its SHA-256 is 32 times `digit`. @return true: it was new */
 static bool claim(const char *owner, unsigned number, uint8_t digit)
 {
 	static uint64_t bodies = 1000;
@@ -23,7 +21,7 @@ static bool claim(const char *owner, unsigned number, uint8_t digit)
 	return s.added;
 }
 
-/* @return the number of the file that a viewer finds, below 10; 0: none */
+/* Returns the number of the file that a viewer finds, below 10; 0: none. */
 static unsigned found(const char *viewer, uint8_t digit)
 {
 	uint8_t digest[32];
@@ -52,7 +50,7 @@ START_TEST(a_claim_is_its_owners)
 	ck_assert_uint_eq(found("mallory", 1), 0);
 	ck_assert_uint_eq(found("nobody", 1), 0);
 	ck_assert_uint_eq(found("", 1) + found(NULL, 1), 0);
-	/* Everybody finds the operator's file, unless they have claimed one themselves. */
+	/* everybody finds the operator's file, unless they have claimed one themselves */
 	ck_assert(claim("", 2, 1));
 	ck_assert_uint_eq(found("ann", 1), 1);
 	ck_assert_uint_eq(found("mallory", 1), 2);
@@ -82,7 +80,7 @@ START_TEST(few_claims_for_a_file)
 	ck_assert_uint_eq(found("ann", 0x77), 0);
 	for (unsigned i = 0; i < CAIRN_INDEX_CLAIMS_MAX; i++)
 		ck_assert_uint_eq(found("ann", (uint8_t)i), 1);
-	/* Claims of another file or of another owner are counted separately. */
+	/* claims of another file or of another owner count separately */
 	ck_assert(claim("ann", 2, 0x77));
 	ck_assert(claim("", 1, 0x77));
 	ck_assert_uint_eq(found("ann", 0x77), 2);
@@ -123,8 +121,6 @@ START_TEST(a_claim_goes_with_its_owner)
 }
 END_TEST
 
-/* --- lists -------------------------------------------------------------------------------------------------------- */
-
 struct listed {
 	char text[512]; /* "number owner sha;" for each */
 };
@@ -145,7 +141,7 @@ static void listed_page(const char *owner, const struct cairn_index_owned_after 
 	ck_assert_int_eq(cairn_index_each_owned(fx_index, owner, after, limit, listed_take, out, more), CAIRN_OK);
 }
 
-/* Adds a file of 1, 2 or 3 bytes, whose hash begins with that number. @return whether it was new */
+/* Adds a file of 1, 2 or 3 bytes, whose hash begins with that number. @return true: it was new */
 static bool listed_put(const char *owner, unsigned number, unsigned sha)
 {
 	static uint64_t bodies = 2000;
@@ -184,7 +180,7 @@ START_TEST(files_of_an_owner_by_their_hashes)
 	ck_assert(!more);
 	listed_page("", &begin, 10, &l, &more);
 	ck_assert_str_eq(l.text, "2 - 9;");
-	listed_page("ann", &begin, 10, &l, &more); /* there is no such owner */
+	listed_page("ann", &begin, 10, &l, &more); /* this owner does not exist */
 	ck_assert_str_eq(l.text, "");
 	ck_assert(!more);
 }
@@ -214,8 +210,8 @@ START_TEST(files_of_all_owners)
 }
 END_TEST
 
-/* A list shows a file once, whatever its owner claims of it and whenever. */
-START_TEST(a_word_that_is_given_later)
+/* A list shows a file once, whatever its owner claims about it later. */
+START_TEST(a_list_shows_a_file_once_after_a_later_claim)
 {
 	struct listed l;
 	bool more;
@@ -242,8 +238,6 @@ START_TEST(a_word_that_is_given_later)
 	ck_assert_str_eq(l.text, "");
 }
 END_TEST
-
-/* --- references --------------------------------------------------------------------------------------------------- */
 
 static void match_is(const char *owner, enum cairn_index_match match, const uint8_t *name, uint32_t limit,
 		     const char *text, bool more)
@@ -292,7 +286,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_claim_goes_with_its_owner);
 	tcase_add_test(t, files_of_an_owner_by_their_hashes);
 	tcase_add_test(t, files_of_all_owners);
-	tcase_add_test(t, a_word_that_is_given_later);
+	tcase_add_test(t, a_list_shows_a_file_once_after_a_later_claim);
 	tcase_add_test(t, files_are_found_by_hash_sha256_and_xorb);
 	return sx_run(argc, argv, "index_owned_contract", t);
 }

@@ -1,4 +1,4 @@
-/* Claims of SHA-256: whose turn it is to be verified, what a verdict changes, and which claims answer a lookup. */
+/* Claims of SHA-256: whose turn it is to be proved, what a verdict changes, and which claims answer a lookup. */
 #include "support/index_fixture.h"
 #include "support/run.h"
 #include "support/tempdir.h"
@@ -32,8 +32,8 @@ static void tear_down(void)
 	tempdir_fini(&folder);
 }
 
-/* Register file `number` under an owner who claims that its SHA-256 is 32 times `digit`; 0: without a claim.
- * @return whether that was new */
+/* Registers file `number` under an owner who claims that its SHA-256 is 32 times `digit`; 0: without a claim. @return
+ * true: the file was new */
 static bool claim(const char *owner, unsigned number, uint8_t digit)
 {
 	static uint64_t bodies = 1000;
@@ -58,7 +58,7 @@ static unsigned number_of(const struct cairn_hash *file)
 	return 0;
 }
 
-/* @return the number of the file that a viewer finds; 0: none. @param[out] belief  may be NULL */
+/* Returns the number of the file that a viewer finds; 0: none. @param[out] belief  may be NULL */
 static unsigned found(const char *viewer, uint8_t digit, enum cairn_index_belief *belief)
 {
 	uint8_t digest[32];
@@ -73,11 +73,9 @@ static unsigned found(const char *viewer, uint8_t digit, enum cairn_index_belief
 	return number_of(&got.hash);
 }
 
-/* --- turns -------------------------------------------------------------------------------------------------------- */
-
 struct turn {
 	char text[512]; /* "number owner said[=proof];" */
-	int64_t owner;  /* -1: there is none */
+	int64_t owner;  /* -1: no turn */
 	uint32_t n;
 	struct cairn_index_outcome outcomes[16];
 };
@@ -103,7 +101,7 @@ static void turn_at(struct turn *t, int64_t after_owner, int64_t now, uint32_t l
 	ck_assert_int_eq(cairn_index_each_due(ix, after_owner, now, limit, turn_take, t), CAIRN_OK);
 }
 
-/* All due claims, in the order of turns of at most `limit` claims each. */
+/* Returns all due claims, in turns of at most `limit` claims. */
 static const char *due_now(int64_t now, uint32_t limit)
 {
 	static char all[2048];
@@ -120,7 +118,7 @@ static const char *due_now(int64_t now, uint32_t limit)
 	return NULL;
 }
 
-/* Records outcomes of all due claims: the SHA-256 of each file is its number, repeated, or the file cannot be read. */
+/* Records outcomes of all due claims: the SHA-256 of each file is its number, repeated; or the file cannot be read. */
 static void record_all(bool unread)
 {
 	struct turn t = {.owner = -1};
@@ -181,8 +179,6 @@ START_TEST(an_unreadable_claim_is_put_off)
 }
 END_TEST
 
-/* --- verdicts ----------------------------------------------------------------------------------------------------- */
-
 START_TEST(a_true_claim_is_proved)
 {
 	enum cairn_index_belief belief = CAIRN_INDEX_FALSE;
@@ -193,7 +189,7 @@ START_TEST(a_true_claim_is_proved)
 	ck_assert_uint_eq(found("ann", 1, &belief), 1);
 	ck_assert_int_eq(belief, CAIRN_INDEX_PROVED);
 	ck_assert(!claim("ann", 1, 1));
-	ck_assert_str_eq(due_now(NOW, 16), ""); /* once */
+	ck_assert_str_eq(due_now(NOW, 16), ""); /* it is due only once */
 }
 END_TEST
 
@@ -231,7 +227,7 @@ static void lies_are(uint32_t limit, const char *text)
 	ck_assert_str_eq(t.text, text);
 }
 
-/* The same as lies_are(), reading one row at a time. */
+/* Does what lies_are() does, reading one row at a time. */
 static void lies_by_one_are(const char *text)
 {
 	struct told t = {.text = ""};
@@ -289,7 +285,7 @@ START_TEST(a_false_claim_answers_nobody)
 	matches_are("mallory", CAIRN_INDEX_MATCH_SHA256, said, "1 mallory 9/2;");
 	record_all(false);
 	ck_assert_uint_eq(found("mallory", 9, NULL), 0);
-	ck_assert_uint_eq(found("mallory", 1, NULL), 0); /* nobody said so */
+	ck_assert_uint_eq(found("mallory", 1, NULL), 0); /* nobody claimed this */
 	ck_assert(fx_sees(ix, "mallory", 1));
 	owned_are("mallory", "1 mallory -;");
 	owned_are(NULL, "1 mallory -;");
@@ -301,7 +297,7 @@ START_TEST(a_false_claim_answers_nobody)
 	}
 	lies_are(16, "1 mallory 9=1;");
 	claims_are(0, 1);
-	/* Repeating a false claim changes nothing, and the file is not read again. */
+	/* repeating a false claim changes nothing, and the file is not read again */
 	ck_assert(!claim("mallory", 1, 9));
 	ck_assert_uint_eq(found("mallory", 9, NULL), 0);
 	ck_assert_str_eq(due_now(NOW, 16), "");
@@ -382,7 +378,7 @@ START_TEST(lies_leave_room_for_the_truth)
 	record_all(false);
 	ck_assert(claim("ann", 1, 1));
 	ck_assert_uint_eq(found("ann", 1, NULL), 1);
-	/* Room for new claims has a limit. */
+	/* the number of new claims is limited */
 	unsigned n = CAIRN_INDEX_CLAIMS_MAX;
 	while (claim("ann", 1, (uint8_t)(50 + n))) {
 		record_all(false);
@@ -405,7 +401,7 @@ START_TEST(a_proof_goes_with_its_file)
 	claims_are(0, 0);
 	ck_assert(claim("ann", 1, 9));
 	ck_assert_str_eq(due_now(NOW, 16), "1 ann 9;");
-	/* A verdict on the former file says nothing of this one. */
+	/* a verdict on the former file does not apply to this one */
 	memset(t.outcomes[0].proof, 9, sizeof(t.outcomes[0].proof));
 	struct cairn_index_record_outcomes record = {.outcomes = t.outcomes, .n = 1};
 	ck_assert_int_eq(cairn_index_record_outcomes(ix, &record), CAIRN_OK);
@@ -414,7 +410,7 @@ START_TEST(a_proof_goes_with_its_file)
 END_TEST
 
 /* After a failover the new server can assign numbers again that were lost with the old one. */
-START_TEST(an_outcome_is_of_a_file_and_not_of_its_number)
+START_TEST(an_outcome_belongs_to_the_file_not_to_its_number)
 {
 	struct turn t;
 	ck_assert(claim("ann", 1, 9));
@@ -491,7 +487,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, proved_claims_go_before_said_ones);
 	tcase_add_test(t, lies_leave_room_for_the_truth);
 	tcase_add_test(t, a_proof_goes_with_its_file);
-	tcase_add_test(t, an_outcome_is_of_a_file_and_not_of_its_number);
+	tcase_add_test(t, an_outcome_belongs_to_the_file_not_to_its_number);
 	tcase_add_test(t, a_file_hashed_here_is_proved);
 	tcase_add_test(t, it_outlasts_the_index);
 	suite_add_tcase(s, t);

@@ -1,5 +1,5 @@
-/* Files of the store in pull requests by people who may not write in the repository: whose they are, who reads them,
- * for whom they count, and when they go. The fixture examines the index at the end of each test. */
+/* Files of the store in pull requests of strangers: which owner has them, who may read them, for whose quota they
+ * count, and when they are removed. The fixture examines the index at the end of each test. */
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
 
@@ -29,7 +29,7 @@ static bool reads(int64_t repo, uint64_t number)
 	return fx_sees(hx_index, hx_owner_of(repo), number);
 }
 
-/* Opens a pull request of bob's with file `number`, at a path. @return its number */
+/* Opens a pull request by bob that puts file `number` at a path. @return its number */
 static int64_t propose(int64_t repo, const char *path, uint64_t number)
 {
 	const struct cairn_index_operation put = hx_put_file(path, number);
@@ -57,7 +57,7 @@ static void end(int64_t repo, const char *name)
 	ck_assert_int_eq(cairn_index_add_commit(hx_index, &close), CAIRN_OK);
 }
 
-/* Besides the bucket itself. */
+/* Returns how many bytes count for bob, without the bucket itself. */
 static uint64_t bob_holds(void)
 {
 	return hx_account_held(bob) - CAIRN_INDEX_REPO_BYTES;
@@ -83,8 +83,8 @@ static bool has_bytes(int64_t repo, enum cairn_index_ref_kind kind, const char *
 	return entry.has_file;
 }
 
-/* Only files of the bucket, by its own account. The repository has none of it, but its readers may read it. */
-START_TEST(the_bucket_has_it)
+/* Only the bucket's account can propose its files. The repository does not own them, but its readers may read them. */
+START_TEST(only_files_of_the_bucket_can_be_proposed)
 {
 	int64_t one = hx_model("one"), two = hx_model("two"), rita = hx_add_account(CAIRN_INDEX_USER, "rita");
 	hx_uploaded(1, hx_owner_of(box));
@@ -100,7 +100,7 @@ START_TEST(the_bucket_has_it)
 	ck_assert(reads(one, 1) && reads(box, 1) && !reads(two, 1));
 	ck_assert(has_bytes(one, CAIRN_INDEX_PULL, "1", "a"));
 	ck_assert_uint_eq(hx_account_held(hx_ann), of_ann);
-	/* Once for the account, wherever it is proposed; the rows count each time. */
+	/* a file counts once for the account, in however many proposals; the rows count each time */
 	uint64_t rows = bob_holds() - of_bob;
 	ck_assert_uint_lt(rows, CAIRN_INDEX_FILE_BYTES_MIN);
 	ck_assert_int_eq(propose(one, "a", 1), 2);
@@ -116,7 +116,7 @@ START_TEST(the_bucket_has_it)
 }
 END_TEST
 
-START_TEST(a_merge_takes_it)
+START_TEST(a_merge_moves_the_file_into_the_repository)
 {
 	int64_t one = hx_model("one"), two = hx_model("two");
 	hx_uploaded(1, hx_owner_of(box));
@@ -141,7 +141,7 @@ START_TEST(a_merge_takes_it)
 	set.limit_bytes = CAIRN_INDEX_NO_QUOTA;
 	ck_assert_int_eq(cairn_index_set_quota(hx_index, &set), CAIRN_OK);
 	ck_assert_int_eq(merge(one, "1", hx_put_file("a", 1)), CAIRN_OK);
-	/* Another pull request still needs the first file from the bucket, but nobody the second. */
+	/* Another pull request still needs the first file from the bucket; none needs the second. */
 	ck_assert(reads(one, 1) && reads(one, 2) && reads(box, 1) && !reads(box, 2));
 	ck_assert_uint_ge(bob_holds(), file);
 	ck_assert_uint_lt(bob_holds(), 2 * file);
@@ -155,8 +155,8 @@ START_TEST(a_merge_takes_it)
 }
 END_TEST
 
-/* A file that the repository has, too, is not taken from the bucket by that, and the merge adds nothing. */
-START_TEST(what_the_repository_has_already)
+/* If a proposed file is also the repository's, it stays in the bucket. The merge adds nothing to the quota. */
+START_TEST(proposing_a_file_of_the_repository_costs_it_nothing)
 {
 	int64_t one = hx_model("one");
 	hx_uploaded(1, hx_owner_of(box));
@@ -171,8 +171,8 @@ START_TEST(what_the_repository_has_already)
 }
 END_TEST
 
-/* A closed one goes with its files; what a branch has of it becomes the repository's. No number is given again. */
-START_TEST(a_closed_one_goes)
+/* A closed pull request is removed with its files, except those in a branch by then. Numbers are never reused. */
+START_TEST(a_closed_pull_request_is_removed_with_its_files)
 {
 	int64_t one = hx_model("one");
 	struct cairn_index_commit at;
@@ -203,7 +203,7 @@ START_TEST(a_closed_one_goes)
 	ck_assert_uint_eq(bob_holds(), 0);
 	hx_uploaded(1, hx_owner_of(box));
 	ck_assert_int_eq(propose(one, "a", 1), 4);
-	/* With the repository everything goes. */
+	/* Deleting the repository removes everything. */
 	struct cairn_index_drop_repo drop = {.id = one};
 	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
 	hx_sweep_all(0);
@@ -213,9 +213,9 @@ START_TEST(a_closed_one_goes)
 }
 END_TEST
 
-/* A pull request that begins at another one keeps the other's files, and the repository does not pay for them. Nor does
- * it beyond its quota. */
-START_TEST(nobody_else_pays_unasked)
+/* A pull request that begins at another one keeps the files of that one. The repository pays for none of them, even if
+ * its quota is full. */
+START_TEST(a_pull_request_on_another_costs_the_repository_nothing)
 {
 	int64_t one = hx_model("one");
 	struct cairn_index_commit at;
@@ -247,7 +247,7 @@ START_TEST(nobody_else_pays_unasked)
 END_TEST
 
 /* A squash copies the rows of a branch that came from a pull request. */
-START_TEST(a_squashed_branch_takes_it)
+START_TEST(a_squash_moves_proposed_files_into_the_repository)
 {
 	int64_t one = hx_model("one");
 	struct cairn_index_commit at;
@@ -296,7 +296,7 @@ static void take_due(void *ctx, const struct cairn_index_due *due)
 	memcpy(outcome->said, due->said, sizeof(outcome->said));
 }
 
-/* A SHA-256 that is disproved names nothing any more, and cannot be proposed again. */
+/* A disproved claim no longer names a file, and cannot be proposed again. */
 START_TEST(a_false_claim_is_dropped)
 {
 	int64_t one = hx_model("one");
@@ -313,7 +313,7 @@ START_TEST(a_false_claim_is_dropped)
 }
 END_TEST
 
-/* A stranger's upload gives no bytes back to other revisions. */
+/* A stranger's upload does not restore lost bytes in other revisions. */
 START_TEST(lost_bytes_stay_lost)
 {
 	int64_t one = hx_model("one");
@@ -339,12 +339,12 @@ int main(int argc, char **argv)
 	TCase *t = tcase_create("proposed");
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, set_up, hx_tear_down);
-	tcase_add_test(t, the_bucket_has_it);
-	tcase_add_test(t, a_merge_takes_it);
-	tcase_add_test(t, what_the_repository_has_already);
-	tcase_add_test(t, a_closed_one_goes);
-	tcase_add_test(t, nobody_else_pays_unasked);
-	tcase_add_test(t, a_squashed_branch_takes_it);
+	tcase_add_test(t, only_files_of_the_bucket_can_be_proposed);
+	tcase_add_test(t, a_merge_moves_the_file_into_the_repository);
+	tcase_add_test(t, proposing_a_file_of_the_repository_costs_it_nothing);
+	tcase_add_test(t, a_closed_pull_request_is_removed_with_its_files);
+	tcase_add_test(t, a_pull_request_on_another_costs_the_repository_nothing);
+	tcase_add_test(t, a_squash_moves_proposed_files_into_the_repository);
 	tcase_add_test(t, a_forgotten_file_is_gone_from_it);
 	tcase_add_test(t, a_false_claim_is_dropped);
 	tcase_add_test(t, lost_bytes_stay_lost);

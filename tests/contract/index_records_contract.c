@@ -63,7 +63,7 @@ START_TEST(null_is_null)
 }
 END_TEST
 
-/* The first text fits its buffer to the last byte; the second is a byte too long. */
+/* The first text fits its buffer exactly; the second is a byte too long. */
 START_TEST(a_value_that_does_not_fit_is_damaged)
 {
 	char four[4], five[5];
@@ -109,7 +109,7 @@ START_TEST(two_answers_of_one_exchange)
 		ck_assert_int_eq(cairn_db_get_int(&second, 0), i < 3 ? i : 7);
 	}
 	ck_assert_int_eq(cairn_db_next(&first), CAIRN_E_NOT_FOUND);
-	cairn_db_end(&second); /* ended before the rows that borrowed the connection */
+	cairn_db_end(&second); /* ends before the rows that borrowed the connection */
 }
 END_TEST
 
@@ -131,7 +131,7 @@ START_TEST(rows_are_stale_after_the_next_statement)
 }
 END_TEST
 
-/* First before the statement is prepared, then after. */
+/* tried before and after the statement is prepared */
 START_TEST(a_wrong_number_of_arguments_is_refused)
 {
 	const struct cairn_db_args *wrong[] = {CAIRN_ARGS(cairn_db_int(1), cairn_db_int(2)), NULL};

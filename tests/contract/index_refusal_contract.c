@@ -1,4 +1,4 @@
-/* Shards that must not be registered, and that nothing of them remains. */
+/* Shards that must not be registered: nothing of them may remain. */
 #include "support/shard_fixture.h"
 
 #include <check.h>
@@ -102,7 +102,7 @@ START_TEST(a_refused_shard_leaves_nothing)
 }
 END_TEST
 
-/* A shard brings its externally kept xorbs. Their bytes may arrive later. */
+/* A shard may name xorbs that are kept elsewhere. Their bytes may arrive later. */
 START_TEST(external_xorbs)
 {
 	struct fx_xorb x = fx_xorb_new(5, 12);
@@ -144,7 +144,7 @@ START_TEST(external_xorbs)
 }
 END_TEST
 
-/* A xorb that was rolled back leaves its number to the next one. Nothing else of it is remembered. */
+/* A xorb that was rolled back leaves its number to the next one. No other trace of it remains. */
 START_TEST(a_rolled_back_xorb_leaves_only_its_number)
 {
 	struct fx_xorb failed = fx_xorb_new(5, 12), next = fx_xorb_new(6, 12);

@@ -68,8 +68,8 @@ static void is_added(struct cairn_index_write *write)
 	ck_assert_int_eq(write->status, CAIRN_OK);
 }
 
-/* Hidden repositories make no page shorter. A viewer who sees them gets a page after a bounded look. */
-START_TEST(a_page_looks_at_some_that_may_be_seen)
+/* Hidden repositories do not shorten a page. A viewer who sees them gets a page after a limited number of rows. */
+START_TEST(a_page_skips_hidden_repositories)
 {
 	enum { HIDDEN = CAIRN_INDEX_REPOS_LOOKED_MAX + 1 };
 	static struct cairn_index_add_repo add[HIDDEN];
@@ -119,8 +119,8 @@ START_TEST(a_page_looks_at_some_that_may_be_seen)
 }
 END_TEST
 
-/* When two clients change one setting each, neither change reverts the other. */
-START_TEST(settings_that_are_not_spoken_of_stay)
+/* Two clients each change one setting, and neither change reverts the other. */
+START_TEST(a_change_keeps_the_other_settings)
 {
 	struct cairn_index_repo repo;
 	int64_t one = hx_model("one");
@@ -147,7 +147,7 @@ static enum cairn_status guard(int64_t repo, int64_t by)
 	return cairn_index_guard_repo(hx_index, &request);
 }
 
-/* The first guard counts. Once there is a second one, only an operator decides. */
+/* The first guard counts. Once there is a second one, only an operator decides about access. */
 START_TEST(a_copy_of_restricted_files_keeps_its_first_guard)
 {
 	int64_t one = hx_model("one"), bob = hx_add_account(CAIRN_INDEX_USER, "bob");
@@ -167,7 +167,7 @@ START_TEST(a_copy_of_restricted_files_keeps_its_first_guard)
 }
 END_TEST
 
-/* Until another repository gets that name. */
+/* A former name leads to the repository until another repository gets that name. */
 START_TEST(found_by_a_name_from_before)
 {
 	int64_t one = hx_model("one"), other;
@@ -195,8 +195,6 @@ START_TEST(found_by_a_name_from_before)
 	ck_assert_int_eq(cairn_index_repo(hx_index, CAIRN_INDEX_MODEL, "ann", "two", &repo), CAIRN_E_NOT_FOUND);
 }
 END_TEST
-
-/* --- cards -------------------------------------------------------------------------------------------------------- */
 
 static const struct cairn_index_card CARD = {.task = "fill-mask",
 					     .library = "peft",
@@ -281,7 +279,7 @@ START_TEST(lists_find_cards_by_their_words)
 }
 END_TEST
 
-/* Adds public models without words, in one batch after the other. */
+/* Adds public models without words, in batches. */
 static void add_bare_models(unsigned n)
 {
 	static struct cairn_index_add_repo add[CAIRN_INDEX_REPOS_LOOKED_MAX];
@@ -299,7 +297,7 @@ static void add_bare_models(unsigned n)
 	ck_assert(cairn_index_flush(hx_index, 100000));
 }
 
-/* Names of models that have a word, as one page shows them. */
+/* Returns the names of the models that have a word, as one page lists them. */
 static const char *page_with(const char *word, int64_t reader, enum cairn_index_repo_sort sort)
 {
 	static char text[HX_TEXT_MAX];
@@ -317,7 +315,7 @@ static const char *page_with(const char *word, int64_t reader, enum cairn_index_
 	return text;
 }
 
-/* A page finds all repositories that have a rare word, however many have it not. It has private ones only for those who
+/* A page finds all repositories that have a rare word, however many lack it. It lists private ones only for those who
  * may read them. */
 START_TEST(a_rare_word_is_found_at_once)
 {
@@ -402,8 +400,8 @@ int main(int argc, char **argv)
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
 	tcase_set_timeout(t, 200);
 	tcase_add_test(t, repositories_are_listed_in_any_order);
-	tcase_add_test(t, a_page_looks_at_some_that_may_be_seen);
-	tcase_add_test(t, settings_that_are_not_spoken_of_stay);
+	tcase_add_test(t, a_page_skips_hidden_repositories);
+	tcase_add_test(t, a_change_keeps_the_other_settings);
 	tcase_add_test(t, a_copy_of_restricted_files_keeps_its_first_guard);
 	tcase_add_test(t, found_by_a_name_from_before);
 	tcase_add_test(t, a_card_is_kept_of_the_head_alone);

@@ -60,15 +60,15 @@ START_TEST(again_is_not_added)
 	ck_assert(s.added);
 	ck_assert_int_eq(fx_shard_known(fx_index, &s.body, "", "", &known, &registered), CAIRN_OK);
 	ck_assert(known);
-	fx_shard_fail(&s); /* the failing shard is not even looked at */
+	fx_shard_fail(&s); /* the failing shard is not even read */
 	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	ck_assert(!s.added);
 	s.n_files--;
-	/* Another body with the same contents adds nothing either. */
+	/* another body with the same contents adds nothing, either */
 	s.body = fx_hash("shard", 2);
 	ck_assert_int_eq(fx_shard_put(fx_index, &s), CAIRN_OK);
 	ck_assert(!s.added);
-	/* Another owner or another scope does add something. */
+	/* another owner or another scope adds rows */
 	s.owner = "model/me/repo";
 	ck_assert_int_eq(fx_shard_known(fx_index, &s.body, "", "model/me/repo", &known, &registered), CAIRN_OK);
 	ck_assert(!known);
@@ -83,7 +83,7 @@ START_TEST(again_is_not_added)
 	cairn_index_stats(fx_index, &stats);
 	ck_assert_uint_eq(stats.n_files, 1);
 	ck_assert_uint_eq(stats.n_shards, 4);
-	ck_assert_uint_eq(stats.n_eligible, 4); /* place 5 and the first chunk of the file, in two scopes */
+	ck_assert_uint_eq(stats.n_eligible, 4); /* chunk 5 and the first chunk of the file, in two scopes */
 }
 END_TEST
 
@@ -121,7 +121,7 @@ static enum cairn_status has_spans(void *ctx, const struct cairn_index_spans *pl
 	return CAIRN_OK;
 }
 
-/* A shard that was verified before its xorb was stored lacks the places of the bytes. The xorb's list has them. */
+/* A shard that was verified before its xorb was stored has no byte offsets. The list of the xorb has them. */
 START_TEST(a_xorb_stored_meanwhile_is_planned_by_its_list)
 {
 	static const uint32_t NONE[2] = {UINT32_MAX, UINT32_MAX};
@@ -140,11 +140,11 @@ START_TEST(a_xorb_stored_meanwhile_is_planned_by_its_list)
 }
 END_TEST
 
-/* Asks for the file's xorbs, in the order of its terms. */
+/* Asks for the xorbs of a file, in the order of its terms. */
 struct planner {
-	struct cairn_index_planner planner; /* first */
+	struct cairn_index_planner planner; /* must be the first member */
 	enum cairn_status choice;
-	uint32_t n_chosen; /* of the terms' xorbs, at most 2 */
+	uint32_t n_chosen; /* xorbs of the terms, at most 2 */
 	int64_t ids[2];
 	unsigned n_told, n_visited;
 	struct cairn_hash visited[2];
@@ -207,7 +207,7 @@ START_TEST(a_plan_reads_a_file_and_its_xorbs)
 	ck_assert_int_eq(plan(&p, 1, "model/me/other", CAIRN_OK, 2), CAIRN_E_NOT_FOUND);
 	ck_assert_uint_eq(p.n_told, 0);
 
-	/* A file with one term more than the planner accepts. */
+	/* a file with one term more than the planner accepts */
 	fx_shard_init(&s, 2);
 	file = fx_shard_file(&s, 2, &fx_b, 0, 20);
 	fx_shard_term(file, &fx_a, 3, 9);
@@ -218,7 +218,7 @@ START_TEST(a_plan_reads_a_file_and_its_xorbs)
 }
 END_TEST
 
-/* A file over more xorbs than a write remembers at once. Each xorb is named in turn, and then again. */
+/* a file over more xorbs than a write remembers at a time; each xorb is named once, and then again */
 enum { MANY = 1100, MANY_TERMS = 3 * MANY };
 static struct fx_xorb many[MANY];
 
@@ -303,7 +303,7 @@ START_TEST(many_files_in_a_shard)
 	struct cairn_index_new_shard shard = {
 		.xorbs = &described, .n_xorbs = 1, .n_described = 1, .files = files, .terms = terms};
 	cairn_index_stats(fx_index, &before);
-	/* First all files are new, except repeated ones. Then some are known already. Then none is new. */
+	/* first all files are new except repeated ones, then some are known, then none is new */
 	static const uint32_t sizes[] = {FILES_AGAIN - 1, FILES / 3, FILES, FILES};
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		shard.n_files = sizes[i];

@@ -1,4 +1,4 @@
-/* The index as it was at one moment, while later writes continue. */
+/* Snapshots of the index at one moment, while later writes continue. */
 #include "index/snapshot.h"
 #include "support/index_fixture.h"
 #include "support/run.h"
@@ -24,8 +24,8 @@ struct seen {
 	struct cairn_index_snapshot *snapshot;
 	unsigned n_xorbs, n_files;
 	int64_t last;
-	int sha256;               /* first byte of the last file's SHA-256; -1: it has none */
-	enum cairn_status answer; /* of the second visit */
+	int sha256;               /* first byte of the SHA-256 of the last file; -1: no SHA-256 */
+	enum cairn_status answer; /* what the second visit answers */
 };
 
 static enum cairn_status see_xorb(void *ctx, const struct cairn_index_xorb *xorb, const struct cairn_chunk_list *list)
@@ -113,7 +113,7 @@ static void assert_sha256(int digit)
 	ck_assert_int_eq(seen.sha256, digit);
 }
 
-/* Any owner's claim is shown. The operator's claim takes precedence, whichever came first. */
+/* A snapshot shows some owner's claim. The operator's claim takes precedence, whichever came first. */
 START_TEST(one_claim_of_several)
 {
 	put(1, 5);

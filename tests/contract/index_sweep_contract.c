@@ -1,4 +1,4 @@
-/* Calls of the index for a hub: what squashing a branch and removing branches, tags and repositories set free. */
+/* Calls of the index for a hub: what squashes and deletions of branches, tags and repositories let a sweep remove. */
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
 #include "support/run.h"
@@ -13,7 +13,7 @@ static bool sees_all(int64_t repo)
 	       fx_sees(hx_index, hx_owner_of(repo), 3);
 }
 
-/* The third file never comes into a commit, yet stays: a commit elsewhere may name it, as Git LFS does. */
+/* The third file is never in a commit, but stays: a later commit may name it, as those of Git LFS do. */
 START_TEST(files_stay_until_the_repository_goes)
 {
 	int64_t one = hx_model("one");
@@ -72,7 +72,7 @@ START_TEST(a_squashed_branch_is_one_commit)
 	ck_assert(hx_is_there(&head, "g/h", &entry));
 	ck_assert_int_eq(entry.commit, head.id);
 	ck_assert(!hx_is_there(&head, "a", &entry) && !hx_is_there(&head, "x", &entry));
-	/* The branch is squashed already. */
+	/* the branch is squashed already */
 	ck_assert_int_eq(squash(one, "dev", &request), CAIRN_OK);
 	ck_assert_int_eq(hx_head(one, "dev").id, head.id);
 	/* The former commits are removed, except those that another branch has. */
@@ -107,7 +107,7 @@ START_TEST(a_deep_branch_copies_few_rows)
 	}
 	for (unsigned i = 0; i < N; i += CAIRN_INDEX_OPERATIONS_AT_ONCE) {
 		unsigned n = N - i < CAIRN_INDEX_OPERATIONS_AT_ONCE ? N - i : CAIRN_INDEX_OPERATIONS_AT_ONCE;
-		ck_assert(hx_committed(one, "main", puts + i, n)); /* larger ones are lines of their own */
+		ck_assert(hx_committed(one, "main", puts + i, n)); /* larger commits get lines of their own */
 	}
 	for (unsigned i = 1; i < CAIRN_INDEX_LINE_DEPTH_MAX; i++) {
 		(void)snprintf(name, sizeof(name), "b%u", i);
@@ -122,7 +122,7 @@ START_TEST(a_deep_branch_copies_few_rows)
 }
 END_TEST
 
-/* In a chain of lines the nearest row of a path counts, even if it says that the path is absent. */
+/* In a chain of lines the nearest row of a path counts, even one that says that the path is absent. */
 START_TEST(a_branch_of_branches_is_squashed)
 {
 	int64_t one = hx_model("one");
@@ -177,7 +177,7 @@ START_TEST(a_copy_of_a_repository_has_its_files)
 	hx_sweep_all(0);
 	ck_assert(fx_sees(hx_index, hx_owner_of(copy.id), 1));
 	ck_assert(hx_is_there(&head, "x", &entry) && entry.has_file);
-	/* A copy cannot name a file that its source does not have. */
+	/* a copied operation cannot name a file that its source lacks */
 	const struct cairn_index_operation wrong = hx_put_file("x", 2);
 	copy.name = "wrong";
 	copy.operations = &wrong;
@@ -254,7 +254,7 @@ START_TEST(a_sweep_cuts_a_line_behind_its_last_ref)
 			const struct cairn_index_commit one = {.id = id};
 			ck_assert(is_gone(&one));
 		}
-		/* Reads with the commit that a reader found before the sweep. */
+		/* uses the commit that a reader found before the sweep */
 		ck_assert(!hx_is_there(&end[r], "secret", &entry));
 		hx_text_is(&end[r], "b", "kept");
 		hx_text_is(&kept[r], "a", "1");

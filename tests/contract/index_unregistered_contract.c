@@ -1,4 +1,4 @@
-/* Xorbs that were uploaded and that no file needs yet: they count for the account of their repository, or for another
+/* Xorbs that were uploaded and that no file needs yet. They count for the account of their repository, or for another
  * owner, until a file needs them or a collection removes them. */
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
@@ -14,7 +14,7 @@
 
 enum { N_CHUNKS = 4, CHUNK_BYTES = 128 };
 
-/* A xorb counts so much. */
+/* Returns how many bytes a xorb counts. */
 static uint64_t bytes_of(uint64_t number)
 {
 	struct fx_xorb x = fx_xorb_new(number, N_CHUNKS);
@@ -24,9 +24,9 @@ static uint64_t bytes_of(uint64_t number)
 	return counts > 4096 ? counts : 4096;
 }
 
-static uint32_t large_bytes; /* of the first chunk of the next xorbs; 0: as they are */
+static uint32_t large_bytes; /* length of the first chunk of the next xorbs; 0: the usual one */
 
-/* @param[out] rule  of a refusal, else NULL */
+/* Stores a xorb. @param[out] rule  of a refusal, else NULL */
 static enum cairn_status put(uint64_t number, const char *owner, uint64_t max, const char **rule)
 {
 	struct fx_xorb x = fx_xorb_new(number, N_CHUNKS);
@@ -61,7 +61,7 @@ static void is_refused(uint64_t number, const char *owner, uint64_t max, const c
 	fx_xorb_fini(&x);
 }
 
-/* Registers a shard that describes a xorb, with a file of it or without. */
+/* Registers a shard that describes a xorb, with or without a file of it. */
 static void describe(uint64_t number, const char *owner, bool with_file)
 {
 	struct fx_xorb x = fx_xorb_new(number, N_CHUNKS);
@@ -78,7 +78,7 @@ static void describe(uint64_t number, const char *owner, bool with_file)
 static void collect(void)
 {
 	struct cairn_hash swept[64];
-	int64_t now = 4102444800; /* 2100 */
+	int64_t now = 4102444800; /* a time in 2100 */
 	struct cairn_index_gc_mark mark = {.now_unix_s = now, .grace_s = 1};
 	do {
 		mark.from_id = mark.next_id;
@@ -106,16 +106,16 @@ START_TEST(they_have_a_limit_for_each_account)
 	is_taken(2, two, max);
 	is_refused(3, one, max, "quota.unregistered");
 	is_refused(3, two, max, "quota.unregistered");
-	is_taken(1, one, max); /* known */
+	is_taken(1, one, max); /* the xorb is known already */
 	is_taken(3, "models/other/one", max);
-	is_taken(4, two, 0); /* not counted */
+	is_taken(4, two, 0); /* this one is not counted */
 	is_taken(5, NULL, max);
 	is_taken(6, "", max);
 	is_refused(7, one, max, "quota.unregistered");
 }
 END_TEST
 
-START_TEST(a_file_that_needs_them_ends_it)
+START_TEST(xorbs_stop_counting_once_a_file_needs_them)
 {
 	const char *one = hx_owner_of(hx_model("one"));
 	uint64_t max = bytes_of(1);
@@ -125,14 +125,14 @@ START_TEST(a_file_that_needs_them_ends_it)
 	describe(1, one, true);
 	is_taken(2, one, max);
 	is_refused(3, one, max, "quota.unregistered");
-	/* A file of somebody else ends it, too. */
+	/* a file of another owner ends the counting, too */
 	describe(2, "models/other/one", true);
 	is_taken(3, one, max);
 }
 END_TEST
 
-/* Several shards at once, of which PostgreSQL joins usual ones. */
-START_TEST(joined_shards_end_it)
+/* Several shards at the same time; PostgreSQL joins the simple ones. */
+START_TEST(xorbs_stop_counting_once_joined_shards_need_them)
 {
 	enum { N = 4 };
 	const char *one = hx_owner_of(hx_model("one"));
@@ -171,7 +171,7 @@ START_TEST(a_collection_ends_it)
 }
 END_TEST
 
-/* Two such xorbs are less than what is free, and three are more. */
+/* Two xorbs of this size fit into the free space, three do not. */
 enum { LARGE = 400 << 20 };
 
 static void are_limited_by_a_quota(int64_t account, const char *owner, const char *quota_of)
@@ -188,7 +188,7 @@ static void are_limited_by_a_quota(int64_t account, const char *owner, const cha
 	is_taken(3, owner, UINT64_MAX / 4);
 }
 
-/* They may be as much as the quota, besides what the account holds. */
+/* Unregistered xorbs may take as much as the quota, in addition to what the account has. */
 START_TEST(a_quota_of_the_account_limits_them)
 {
 	are_limited_by_a_quota(hx_ann, hx_owner_of(hx_model("one")), NULL);
@@ -201,7 +201,7 @@ START_TEST(a_quota_of_another_owner_limits_them)
 }
 END_TEST
 
-/* The list of a xorb's chunks takes room in the index, also if the chunks have a byte each. */
+/* A xorb's chunk list takes space in the index, even if each chunk has only one byte. */
 START_TEST(their_chunks_count)
 {
 	enum { MANY = 8192, COUNTS = MANY * (1 + CHUNK_BYTES) };
@@ -224,7 +224,7 @@ START_TEST(their_chunks_count)
 }
 END_TEST
 
-/* They go on counting when the repository is deleted. */
+/* They still count after the repository is deleted. */
 START_TEST(they_outlive_their_repository)
 {
 	char two[CAIRN_INDEX_OWNER_BYTES];
@@ -265,8 +265,8 @@ int main(int argc, char **argv)
 	TCase *t = tcase_create("index_unregistered");
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
 	tcase_add_test(t, they_have_a_limit_for_each_account);
-	tcase_add_test(t, a_file_that_needs_them_ends_it);
-	tcase_add_test(t, joined_shards_end_it);
+	tcase_add_test(t, xorbs_stop_counting_once_a_file_needs_them);
+	tcase_add_test(t, xorbs_stop_counting_once_joined_shards_need_them);
 	tcase_add_test(t, a_collection_ends_it);
 	tcase_add_test(t, a_quota_of_the_account_limits_them);
 	tcase_add_test(t, a_quota_of_another_owner_limits_them);

@@ -26,7 +26,7 @@ static void tear_down(void)
 	tempdir_fini(&folder);
 }
 
-/* A write that blocks the writer's thread until it is released: writes that are queued meanwhile are one batch. */
+/* A write that blocks the writer's thread until it is released. Writes that are queued meanwhile form one batch. */
 struct plug {
 	struct fx_shard shard;
 	struct cairn_index_put_shard put;
@@ -111,7 +111,7 @@ START_TEST(a_bad_write_does_not_fail_its_batch)
 	cairn_index_stats(ix, &after);
 	ck_assert_uint_eq(after.n_queued, BATCH);
 	plug_out(&plug);
-	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK); /* behind all queued writes */
+	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK); /* comes after all queued writes */
 	ck_assert_uint_eq(atomic_load(&n_done), BATCH);
 	for (unsigned i = 0; i < BATCH; i++) {
 		ck_assert_int_eq(w[i].write.status, i == 4 || i == 6 ? CAIRN_E_CONFLICT : CAIRN_OK);
@@ -128,7 +128,7 @@ START_TEST(a_bad_write_does_not_fail_its_batch)
 }
 END_TEST
 
-/* How many commits n waiting shards take whose records have these sizes. */
+/* Returns how many commits n waiting shards take whose records have these sizes. */
 static uint64_t commits_of(const uint64_t *sizes, unsigned n)
 {
 	enum { N_MAX = 24 };
@@ -158,7 +158,7 @@ static uint64_t commits_of(const uint64_t *sizes, unsigned n)
 START_TEST(a_heavy_write_is_a_batch_of_its_own)
 {
 	static const uint64_t sizes[] = {1, 256 << 10, 2, (256 << 10) + 1, 3, 4};
-	ck_assert_uint_eq(commits_of(sizes, 6), 3); /* three, then the heavy one, then two */
+	ck_assert_uint_eq(commits_of(sizes, 6), 3); /* three shards, then the heavy one, then two */
 }
 END_TEST
 
@@ -167,17 +167,17 @@ START_TEST(a_batch_is_bounded_in_bytes)
 	uint64_t sizes[17];
 	for (unsigned i = 0; i < 17; i++)
 		sizes[i] = 256 << 10;
-	ck_assert_uint_eq(commits_of(sizes, 17), 2); /* 4 MiB of them, then the last one */
+	ck_assert_uint_eq(commits_of(sizes, 17), 2); /* shards of 4 MiB together, then the last one */
 }
 END_TEST
 
-/* A write that a worker queues for this sender. */
+/* A write that a worker queues for a sender. */
 struct sent {
 	struct cairn_work work;
 	struct cairn_index *ix;
 	struct fx_shard shard;
 	struct cairn_index_put_shard put;
-	unsigned *n_before, n_mine; /* writes that were done before this one */
+	unsigned *n_before, n_mine; /* number of writes that were done before this one */
 };
 
 static void sent_done(struct cairn_index_write *write)
@@ -192,7 +192,7 @@ static void sent_run(struct cairn_work *work)
 	ck_assert_int_eq(cairn_index_put_shard(sent->ix, &sent->put), CAIRN_OK);
 }
 
-/* Mallory queues heavy writes, and Ann one after them. Ann waits for one heavy write, not for all. */
+/* Mallory queues heavy writes, and then Ann queues one. Ann waits for one heavy write, not for all. */
 START_TEST(senders_take_turns)
 {
 	enum { N = 6 };
@@ -213,7 +213,7 @@ START_TEST(senders_take_turns)
 		sent[i].put.write.done = sent_done;
 		ck_assert_int_eq(cairn_workers_submit(workers, &sent[i].work), CAIRN_OK);
 	}
-	cairn_workers_free(workers); /* all are queued */
+	cairn_workers_free(workers); /* all writes are queued */
 	plug_out(&plug);
 	ck_assert(cairn_index_flush(ix, 20000));
 	ck_assert_uint_eq(n_done_before, N);
@@ -278,8 +278,8 @@ static void still_waits(const struct prober *p)
 	ck_assert_int_eq(pthread_timedjoin_np(p->thread, NULL, &soon), ETIMEDOUT);
 }
 
-/* A probe that follows a queued write is answered only after that write, even if another probe is ahead of it. */
-START_TEST(a_probe_is_behind_all_that_waits)
+/* A probe that follows a queued write is answered only after that write, even if another probe came earlier. */
+START_TEST(a_probe_waits_for_earlier_writes)
 {
 	struct cairn_index_options options = {.batch_max = 1};
 	struct cairn_index *ix = fx_open_with(folder.path, &options);
@@ -324,10 +324,10 @@ static void *upload(void *arg)
 		fx_shard_file(&s, number, &x, 0, 50);
 		fx_shard_file(&s, number + 500, &x, 7, 50);
 		u->n_missing += fx_shard_put(u->ix, &s) != CAIRN_OK || !s.added;
-		/* An acknowledged shard is there at once, whole. */
+		/* an acknowledged shard is there at once, with all its files */
 		u->n_missing += !fx_sees(u->ix, NULL, number) || !fx_sees(u->ix, NULL, number + 500);
 		u->n_missing += fx_query(u->ix, "", &x.list.hashes[7], &answer) != CAIRN_OK;
-		/* Another thread's shard is there whole or not at all: its second file never without its first. */
+		/* another thread's shard is there with all its files or none: never the second without the first */
 		uint64_t other = (u->number + 1) % UPLOADERS * 1000 + i;
 		u->n_missing += fx_sees(u->ix, NULL, other + 500) && !fx_sees(u->ix, NULL, other);
 		fx_xorb_fini(&x);
@@ -365,7 +365,7 @@ START_TEST(many_threads)
 }
 END_TEST
 
-static int acknowledged; /* a pipe's end */
+static int acknowledged; /* writing end of a pipe */
 
 static void *upload_forever(void *arg)
 {
@@ -413,7 +413,7 @@ static void assert_whole(struct cairn_index *ix, uint64_t number)
 	fx_xorb_fini(&x);
 }
 
-/* kill -9 in the middle of commits: all acknowledged shards are there, and the rows agree with each other. */
+/* The process is killed during commits. Afterwards all acknowledged shards are there, and the rows agree. */
 START_TEST(killed)
 {
 	for (unsigned round = 1; round <= 5; round++) {
@@ -457,7 +457,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_heavy_write_is_a_batch_of_its_own);
 	tcase_add_test(t, senders_take_turns);
 	tcase_add_test(t, the_queue_is_bounded);
-	tcase_add_test(t, a_probe_is_behind_all_that_waits);
+	tcase_add_test(t, a_probe_waits_for_earlier_writes);
 	tcase_add_test(t, many_threads);
 	tcase_add_test(t, killed);
 	suite_add_tcase(s, t);

@@ -11,7 +11,7 @@
 
 static struct write_on_its_way {
 	struct cairn_index_put_xorb put;
-	struct cairn_index_write *write; /* the write under way */
+	struct cairn_index_write *write; /* the write that is under way */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool done;
@@ -44,7 +44,7 @@ static enum cairn_status sent_status(void)
 	return sent.write->status;
 }
 
-/* The write is not acknowledged: its caller has to try again. */
+/* Checks that the write is not acknowledged: its caller has to try again. */
 static void assert_unknown(void)
 {
 	ck_assert_int_eq(sent_status(), CAIRN_E_BUSY);
@@ -116,8 +116,8 @@ START_TEST(a_cancelled_commit_is_no_acknowledgement)
 }
 END_TEST
 
-/* A commit that nobody cancels waits on. Meanwhile all writes are refused at once. */
-START_TEST(a_commit_that_waits_is_parked)
+/* A commit that nobody cancels keeps waiting. Meanwhile all writes are refused at once. */
+START_TEST(a_commit_without_an_answer_is_parked)
 {
 	PGconn *other = pgfx_lose_standbys();
 	int64_t begin_ms = cairn_clock_mono_ms();
@@ -141,8 +141,8 @@ START_TEST(a_commit_that_waits_is_parked)
 }
 END_TEST
 
-/* Ended connections lose nothing: the next call opens one. */
-START_TEST(connections_that_are_ended)
+/* Ended connections lose nothing: the next call opens a new one. */
+START_TEST(ended_connections_are_reopened)
 {
 	struct cairn_index_xorb row;
 	for (unsigned i = 0; i < 3; i++) {
@@ -157,7 +157,7 @@ START_TEST(connections_that_are_ended)
 }
 END_TEST
 
-/* While its backends stand still, each call fails in time. Calls succeed again once they continue. */
+/* While its backends are stopped, each call fails in time. When they continue, calls succeed again. */
 START_TEST(a_silent_server)
 {
 	struct cairn_index_xorb row;
@@ -181,7 +181,7 @@ START_TEST(a_silent_server)
 }
 END_TEST
 
-/* A silent server is tried now and then, by one caller. The others are refused at once. */
+/* A silent server is tried from time to time, by one caller. All others are refused at once. */
 START_TEST(a_silent_server_is_tried_seldom)
 {
 	struct cairn_index_xorb row;
@@ -203,8 +203,8 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_readable_row_is_no_acknowledgement);
 	tcase_add_test(t, dead_copies_are_listed_only_once_durable);
 	tcase_add_test(t, a_cancelled_commit_is_no_acknowledgement);
-	tcase_add_test(t, a_commit_that_waits_is_parked);
-	tcase_add_test(t, connections_that_are_ended);
+	tcase_add_test(t, a_commit_without_an_answer_is_parked);
+	tcase_add_test(t, ended_connections_are_reopened);
 	tcase_add_test(t, a_silent_server);
 	tcase_add_test(t, a_silent_server_is_tried_seldom);
 	return pgfx_run(argc, argv, t);

@@ -1,15 +1,20 @@
-/* Several daemons that share an index in PostgreSQL: leases of jobs, a daemon that hangs, and sessions. */
+/* Several daemons that share an index in PostgreSQL: leases of jobs and of files of the mirrored hub, a daemon that
+ * hangs, and sessions. */
 #include "postgres_fixture.h"
 
 #include "base/clock.h"
 #include "index/daemon/lease.h"
 #include "index/daemon/session.h"
+#include "index/hub/history.h"
+#include "index/hub/parts.h"
+#include "index/transfer.h"
+#include "support/history_fixture.h"
 #include "support/pace.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Replaces the index of the fixture with a shared one, so that others may write, too. */
+/* Replaces the index of the fixture with a shared one, so that other daemons may write, too. */
 static void share(void)
 {
 	cairn_index_free(pg.ix);
@@ -63,7 +68,7 @@ START_TEST(leases)
 }
 END_TEST
 
-/* A lease is renewed as long as its holder makes progress. */
+/* A lease is renewed while its holder makes progress. */
 START_TEST(a_lease_is_renewed)
 {
 	char text[256];
@@ -88,7 +93,7 @@ START_TEST(a_lease_is_renewed)
 }
 END_TEST
 
-/* The renewing thread has read which leases to renew, and is held up until one of them has ended. */
+/* The renewing thread reads which leases to renew, and then hangs until one of them has ended. */
 START_TEST(a_lease_that_ended_is_not_renewed)
 {
 	char text[256];
@@ -114,7 +119,7 @@ START_TEST(a_lease_that_ended_is_not_renewed)
 }
 END_TEST
 
-/* A lease that ends later than possible was taken by the clock of a former primary. */
+/* A lease that ends later than any could was taken by the clock of a former primary. */
 START_TEST(a_lease_of_another_clock)
 {
 	char text[256];
@@ -133,12 +138,148 @@ START_TEST(a_lease_of_another_clock)
 }
 END_TEST
 
+/* --- files of the mirrored hub ------------------------------------------------------------------------------------ */
+
+/* Makes a mirrored repository with an absent text. @return the content */
+static int64_t absent_content(int64_t *repo)
+{
+	const struct cairn_index_message message = {.author = "", .email = "", .title = "", .message = ""};
+	struct cairn_git_oid id = {{1}};
+	struct cairn_index_operation o = {.kind = CAIRN_INDEX_PUT_ABSENT, .path = "a", .size_bytes = 4};
+	ck_assert_int_eq(cairn_git_blob(&o.oid, "text", 4), CAIRN_OK);
+	struct cairn_index_add_repo add = {.kind = CAIRN_INDEX_MODEL,
+					   .account = hx_add_mirrored(pg.ix),
+					   .name = "model",
+					   .first = message,
+					   .first_id = &id,
+					   .operations = &o,
+					   .n = 1};
+	ck_assert_int_eq(cairn_index_add_repo(pg.ix, &add), CAIRN_OK);
+	*repo = add.id;
+	pgfx_enter_schema();
+	return pgfx_sql("SELECT id FROM content WHERE file IS NULL AND body IS NULL");
+}
+
+static enum cairn_status take_fetch(struct cairn_index *of, int64_t content, struct cairn_index_lease *lease)
+{
+	struct cairn_diag diag = {0};
+	enum cairn_status status = cairn_index_take_fetch(of, content, lease, &diag);
+	ck_assert(status == CAIRN_OK || (status == CAIRN_E_CONFLICT && strcmp(diag.rule, "lease.taken") == 0));
+	return status;
+}
+
+static enum cairn_status drop_with(const struct cairn_index_lease *lease, int64_t repo)
+{
+	struct cairn_index_drop_parts drop = {.write.lease = lease, .repo = repo, .content = lease->content};
+	enum cairn_status status = cairn_index_drop_parts(pg.ix, &drop);
+	ck_assert(status != CAIRN_E_BUSY || strcmp(drop.write.diag.rule, "lease.over") == 0);
+	return status;
+}
+
+static bool is_taken(int64_t repo, int64_t content)
+{
+	struct cairn_index_fetch fetch;
+	ck_assert_int_eq(cairn_index_fetch(pg.ix, repo, content, &fetch), CAIRN_OK);
+	ck_assert(!fetch.is_here);
+	return fetch.is_taken;
+}
+
+/* At most one daemon fetches a file. A lease that was taken over stays ended, even when nobody fetches the file. */
+START_TEST(leases_of_fetches)
+{
+	struct cairn_index_lease one, two;
+	struct cairn_index_fetch fetch;
+	int64_t repo;
+	share();
+	struct cairn_index *other = fx_open_with(pg.folder.path, &(struct cairn_index_options){.shared = true});
+	int64_t content = absent_content(&repo);
+	ck_assert(!is_taken(repo, content));
+	ck_assert_int_eq(take_fetch(pg.ix, content, &one), CAIRN_OK);
+	ck_assert_int_eq(take_fetch(other, content, &two), CAIRN_E_CONFLICT);
+	ck_assert(is_taken(repo, content));
+	ck_assert_int_eq(drop_with(&one, repo), CAIRN_OK);
+	(void)pgfx_sql("UPDATE mirror_lease SET until = clock_timestamp() - interval '1 s'");
+	ck_assert(!is_taken(repo, content));
+	ck_assert_int_eq(drop_with(&one, repo), CAIRN_OK); /* no other daemon has taken over */
+	ck_assert_int_eq(take_fetch(other, content, &two), CAIRN_OK);
+	ck_assert_int_gt(two.fence, one.fence);
+	ck_assert_int_eq(drop_with(&one, repo), CAIRN_E_BUSY);
+	ck_assert_int_eq(drop_with(&two, repo), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &one, 0, 0), CAIRN_OK);
+	ck_assert(is_taken(repo, content));
+	ck_assert_int_eq(cairn_index_give_lease(other, &two, 0, 0), CAIRN_OK);
+	ck_assert(!is_taken(repo, content));
+	ck_assert_int_eq(drop_with(&one, repo), CAIRN_E_BUSY);
+	/* by another server's clock */
+	(void)pgfx_sql("UPDATE mirror_lease SET until = clock_timestamp() + interval '1 hour'");
+	ck_assert(!is_taken(repo, content));
+	ck_assert_int_eq(take_fetch(pg.ix, content, &one), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &one, 0, 0), CAIRN_OK);
+	struct cairn_index_fill_content fill = {
+		.repo = repo, .content = content, .bytes = (const uint8_t *)"text", .len = 4};
+	ck_assert_int_eq(cairn_index_fill_content(pg.ix, &fill), CAIRN_OK);
+	ck_assert_int_eq(take_fetch(pg.ix, content, &one), CAIRN_E_CONFLICT); /* the file is here already */
+	ck_assert_int_eq(cairn_index_fetch(pg.ix, repo, content, &fetch), CAIRN_OK);
+	ck_assert(fetch.is_here && !fetch.is_taken);
+	ck_assert_int_eq(cairn_index_fetch(pg.ix, repo + 1, content, &fetch), CAIRN_E_NOT_FOUND);
+	cairn_index_free(other);
+}
+END_TEST
+
+/* A store that was moved out, and comes back without a content that was fetched here. */
+START_TEST(a_move_leaves_no_lease_of_a_fetch)
+{
+	CLEANUP(cairn_index_transfer_freep) struct cairn_index_transfer *t = NULL;
+	const int64_t last[CAIRN_TABLES] = {0};
+	const struct cairn_index_state state = {.n_files = 0};
+	struct cairn_index_lease lease;
+	struct cairn_diag diag = {0};
+	int64_t repo;
+	share();
+	ck_assert_int_eq(take_fetch(pg.ix, absent_content(&repo), &lease), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &lease, 0, 0), CAIRN_OK);
+	cairn_index_free(pg.ix);
+	pg.ix = NULL;
+	ck_assert_int_eq(cairn_index_transfer_open(&t, fx_url(pg.folder.path).text, true, &diag), CAIRN_OK);
+	ck_assert_msg(cairn_index_transfer_begin(t, &diag) == CAIRN_OK, "%s", diag.text);
+	(void)pgfx_sql("DELETE FROM entry");
+	(void)pgfx_sql("DELETE FROM content");
+	ck_assert_msg(cairn_index_transfer_end(t, &state, last, &diag) == CAIRN_OK, "%s", diag.text);
+}
+END_TEST
+
+/* The leases of all fetches are renewed, until they are returned. */
+START_TEST(leases_of_fetches_are_renewed)
+{
+	static const char RENEWED[] =
+		"SELECT count(*) FROM mirror_lease WHERE until > clock_timestamp() + interval '5 s'";
+	struct cairn_index_lease lease, again;
+	int64_t repo;
+	share();
+	int64_t content = absent_content(&repo);
+	ck_assert_int_eq(take_fetch(pg.ix, content, &lease), CAIRN_OK);
+	(void)pgfx_sql("UPDATE mirror_lease SET until = clock_timestamp() + interval '2 s'");
+	pgfx_wait_for(RENEWED);
+	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &lease, 0, 0), CAIRN_OK);
+	ck_assert_int_eq(take_fetch(pg.ix, content, &again), CAIRN_OK);
+	/* another daemon has taken over */
+	(void)pgfx_sql("UPDATE mirror_lease SET fence = fence + 1, until = '-infinity'");
+	ck_assert_int_eq(take_fetch(pg.ix, content, &lease), CAIRN_OK);
+	(void)pgfx_sql("UPDATE mirror_lease SET until = clock_timestamp() + interval '2 s'");
+	pgfx_wait_for(RENEWED);
+	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &again, 0, 0), CAIRN_OK);
+	ck_assert(is_taken(repo, content));
+	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &lease, 0, 0), CAIRN_OK);
+	ck_assert(!is_taken(repo, content));
+}
+END_TEST
+
 static void set_note(struct cairn_index_note *note, const char *text)
 {
 	(void)snprintf(note->text, sizeof(note->text), "%s", text);
 }
 
-/* A note replaces only the note that was read, and only for the holder of the lease. Everybody learns who that is. */
+/* A note replaces only the note that was read, and only for the holder of the lease. Everybody can see who that is. */
 START_TEST(notes_of_a_job)
 {
 	char text[256];
@@ -146,7 +287,7 @@ START_TEST(notes_of_a_job)
 	struct cairn_index_lease lease;
 	struct cairn_index_job_state state = {0};
 	struct cairn_index_put_note put = {.job = CAIRN_INDEX_SCRUB};
-	/* Jobs are found by name, since a newer Cairn may have added one, wherever its name sorts. */
+	/* Jobs are found by name: a newer Cairn may have added one, wherever its name sorts. */
 	(void)snprintf(text, sizeof(text), "INSERT INTO \"%s\".job(name) VALUES ('another')", pg.folder.path);
 	(void)pgfx_sql(text);
 	share();
@@ -181,7 +322,7 @@ START_TEST(notes_of_a_job)
 }
 END_TEST
 
-/* A connection hangs within a transaction or within an exchange, at several moments of a second. A waiting writer
+/* A connection hangs within a transaction or within an exchange, at several moments of a second. A waiting writer still
  * gets the row before its deadline. */
 START_TEST(a_stopped_daemon_is_ended)
 {
@@ -210,14 +351,14 @@ START_TEST(sessions)
 	ck_assert_int_eq(cairn_index_session(pg.ix, begin.session.digest, 999, &found), CAIRN_OK);
 	ck_assert_mem_eq(&found, &begin.session, sizeof(found));
 	ck_assert_int_eq(cairn_index_session(pg.ix, begin.session.digest, 1000, &found), CAIRN_E_NOT_FOUND);
-	/* A user's third session ends their first. A fifth session in all ends the oldest. */
+	/* The third session of a user ends the user's first. A fifth session ends the oldest of all. */
 	for (uint8_t i = 2; i <= 3; i++) {
 		begin.session.digest[0] = i;
 		begin.session.ends_unix_s++;
 		ck_assert_int_eq(cairn_index_begin_session(pg.ix, &begin), CAIRN_OK);
 	}
 	ck_assert_int_eq(cairn_index_session(pg.ix, end.digest, 100, &found), CAIRN_E_NOT_FOUND);
-	for (uint8_t i = 4; i <= 6; i++) { /* each operator's key counts by itself */
+	for (uint8_t i = 4; i <= 6; i++) { /* each operator's key counts separately */
 		begin.session = (struct cairn_index_session){.digest = {i}, .key = {i}, .ends_unix_s = 1000 + i};
 		ck_assert_int_eq(cairn_index_begin_session(pg.ix, &begin), CAIRN_OK);
 	}
@@ -238,6 +379,9 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_lease_is_renewed);
 	tcase_add_test(t, a_lease_that_ended_is_not_renewed);
 	tcase_add_test(t, a_lease_of_another_clock);
+	tcase_add_test(t, leases_of_fetches);
+	tcase_add_test(t, a_move_leaves_no_lease_of_a_fetch);
+	tcase_add_test(t, leases_of_fetches_are_renewed);
 	tcase_add_test(t, notes_of_a_job);
 	tcase_add_loop_test(t, a_stopped_daemon_is_ended, 0, 5);
 	tcase_add_test(t, sessions);

@@ -1,5 +1,5 @@
-/* A ledger of exchanges with PostgreSQL: how many each call of an engine (index/backend.h) takes. An exchange is a way
- * to the server and back. A call that takes another number than its line says fails, and so does a call without a line.
+/* A ledger of exchanges with PostgreSQL: how many each call of an engine (index/backend.h) takes. An exchange is a
+ * round trip to the server. The test fails if a call takes another number than its line says, or has no line.
  * postgres_statements_contract.c counts the calls of records. */
 #include "postgres_fixture.h"
 
@@ -27,11 +27,11 @@ static const char WHOLE[] = "reads or writes a whole index, by a connection of i
 static const char PART[] = "part of the calls that are counted";
 
 /* A simple read takes one exchange. A write takes one to begin, one to commit, and at least one between. The numbers
- * are those of the calls below, on connections that are open already. Lower one when a call takes fewer; a change that
- * makes a number grow says why. */
+ * are those of the calls below, on connections that are open already. If a call takes fewer, lower its number. A change
+ * that raises a number must say why. */
 static const struct line LEDGER[N_CALLS] = {
 	TAKES(put_xorb, 5),
-	TAKES(put_shard, 3), /* after a look; the last one is the settler's */
+	TAKES(put_shard, 3), /* after a lookup; the settler takes the last one */
 	TAKES(forget_file, 4),
 	TAKES(record_outcomes, 3),
 	TAKES(prove_file, 4),
@@ -48,7 +48,7 @@ static const struct line LEDGER[N_CALLS] = {
 	TAKES(add_commit, 11),
 	TAKES(adopt_files, 7),
 	TAKES(add_ref, 6),
-	TAKES(squash, 17), /* in pieces: it begins, copies, and shows what it copied */
+	TAKES(squash, 17), /* made in pieces: it begins, copies, and shows the copied rows */
 	TAKES(drop_ref, 4),
 	LEFT_OUT(sweep_repos, "as many as its time allows"),
 	TAKES(change_objects, 5),
@@ -68,6 +68,7 @@ static const struct line LEDGER[N_CALLS] = {
 	TAKES(clock_is_off, 0),
 	TAKES(job_state, 0),
 	TAKES(note, 1),
+	TAKES(fetch, 1),
 	TAKES(session, 1),
 	TAKES(count_dead, 1),
 	TAKES(each_unnamed, 1),
@@ -108,8 +109,6 @@ static const struct line LEDGER[N_CALLS] = {
 	LEFT_OUT(settle, PART),
 };
 
-/* --- counting ----------------------------------------------------------------------------------------------------- */
-
 static bool counted[N_CALLS];
 static unsigned n_wrong;
 static uint64_t before;
@@ -136,7 +135,7 @@ static void count(enum call call, const char *name, enum cairn_status status)
 		wrong(name, "took exchanges", n, LEDGER[call].exchanges);
 }
 #define COUNT(name, call) (before = n_asked(), count(CALL_##name, #name, call))
-/* Counts a call without a status. */
+/* Counts a call that returns no status. */
 #define COUNT_PLAIN(name, call) (before = n_asked(), (void)(call), count(CALL_##name, #name, CAIRN_OK))
 
 #define NAME(name) #name,
@@ -152,8 +151,6 @@ static void check_ledger(void)
 	}
 	ck_assert_uint_eq(n_wrong, 0);
 }
-
-/* --- the store ---------------------------------------------------------------------------------------------------- */
 
 enum { LATER_S = 1000 };
 
@@ -218,13 +215,13 @@ static void count_uploads(void)
 {
 	struct fx_xorb other = fx_xorb_new(2, 3);
 	struct cairn_index_put_xorb first = xorb_with_copy(&other, 1), xorb = xorb_with_copy(&pg.x, 2);
-	ck_assert_int_eq(cairn_index_put_xorb(pg.ix, &first), CAIRN_OK); /* connects */
+	ck_assert_int_eq(cairn_index_put_xorb(pg.ix, &first), CAIRN_OK); /* opens the connection */
 	COUNT(put_xorb, cairn_index_put_xorb(pg.ix, &xorb));
 	fx_shard_init(&shard, 1);
 	fx_shard_xorb(&shard, &pg.x, 1, 1);
 	(void)fx_shard_file(&shard, 1, &pg.x, 0, 5);
-	hx_uploaded(7, "");                 /* connects the settler */
-	ck_assert_int_eq(look(), CAIRN_OK); /* connects */
+	hx_uploaded(7, "");                 /* opens the settler's connection */
+	ck_assert_int_eq(look(), CAIRN_OK); /* opens the connection */
 	COUNT(look_up_shard, look());
 	struct cairn_index_seen seen = put.seen;
 	ck_assert(seen.plain);
@@ -242,10 +239,10 @@ static void count_store_reads(void)
 	struct cairn_index_file file = {0};
 	uint64_t n;
 	COUNT_PLAIN(may_dedupe, cairn_index_may_dedupe(pg.ix, "", chunk));
-	(void)screen(); /* connects */
+	(void)screen(); /* opens the connection */
 	COUNT(screen, screen());
 	COUNT_PLAIN(finish_screens, cairn_index_finish_screens(pg.ix));
-	COUNT(dedupe, cairn_index_dedupe(pg.ix, "", chunk, ignore_dedupe, NULL));
+	COUNT(dedupe, cairn_index_dedupe(pg.ix, "", chunk, false, ignore_dedupe, NULL));
 	COUNT(file, cairn_index_file(pg.ix, &shard.files[0].file.hash, NULL, true, &file));
 	COUNT(spans, cairn_index_spans(pg.ix, &file.terms[0].xorb_id, 1, FX_SPANS, ignore_spans, NULL));
 	cairn_index_file_fini(&file);
@@ -299,8 +296,6 @@ static void count_collection(void)
 	ck_assert_uint_eq(off.n_dead, 1);
 }
 
-/* --- what daemons share ------------------------------------------------------------------------------------------- */
-
 static void count_shared(void)
 {
 	struct cairn_index_begin_lease begin = {.lease.job = CAIRN_INDEX_COLLECT, .who = "here"};
@@ -326,8 +321,6 @@ static void count_shared(void)
 	COUNT_PLAIN(job_state, cairn_index_job_state(pg.ix, CAIRN_INDEX_COLLECT, &state));
 	COUNT(key_is_good, cairn_index_key_is_good(pg.ix, 1, &good));
 }
-
-/* --- the hub ------------------------------------------------------------------------------------------------------ */
 
 enum { OPERATIONS = 200 };
 
@@ -369,6 +362,7 @@ static void count_hub(void)
 	const struct cairn_index_listing all = {.folder = "", .recursive = true, .after = ""};
 	struct cairn_index_change change = {.kind = CAIRN_INDEX_OBJECT_SET, .path = "a", .type = ""};
 	struct cairn_index_adopted adopted = {.file = fx_hash("file", 8)};
+	struct cairn_index_fetch fetch;
 	struct cairn_index_entry entry;
 	struct cairn_hash sha256 = fx_hash("sha256", 8);
 	hx_ann = hx_add_account(CAIRN_INDEX_USER, "Ann");
@@ -378,6 +372,7 @@ static void count_hub(void)
 	struct cairn_index_commit head = hx_head(one, "main");
 	COUNT(entry, cairn_index_entry(pg.ix, &head, "d1/10", &entry));
 	COUNT(each_entry, cairn_index_each_entry(pg.ix, &head, &all, ignore_entry, NULL));
+	COUNT(fetch, pg.ix->backend->fetch(pg.ix, one, entry.content, &fetch));
 	count_refs(one, &head);
 	memcpy(adopted.sha256, sha256.b, sizeof(adopted.sha256));
 	struct cairn_index_adopt_files adopt = {.source = one, .repo = two, .files = &adopted, .n = 1};

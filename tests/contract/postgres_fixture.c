@@ -129,7 +129,7 @@ void pgfx_find_standbys(PGconn *other)
 
 static void set_up(void)
 {
-	pgfx_signal_server(SIGCONT); /* if a test failed before continuing it */
+	pgfx_signal_server(SIGCONT); /* a test may have failed before it continued the server */
 	pg.folder = tempdir_new();
 	pg.admin = PQconnectdb(pg.server);
 	ck_assert_int_eq(PQstatus(pg.admin), CONNECTION_OK);

@@ -1,8 +1,8 @@
 #ifndef CAIRN_TESTS_CONTRACT_POSTGRES_FIXTURE_H
 #define CAIRN_TESTS_CONTRACT_POSTGRES_FIXTURE_H
 
-/* Shared by the contracts of PostgreSQL alone: an index in a schema of its own, and a connection beside it. The server
- * must be the tests' own: its settings are changed, and all its connections are ended. */
+/* Shared by the contracts of PostgreSQL alone: an index in a schema of its own, and a further connection to the server.
+ * The tests need a server of their own: they change its settings and end all its connections. */
 #include "support/index_fixture.h"
 #include "support/tempdir.h"
 
@@ -13,10 +13,10 @@
 
 enum { PGFX_NEXT_MS = 10, PGFX_WITHIN_MS = 20000 };
 
-/* Made anew for each test. */
+/* The state of a test, made anew for each. */
 struct pgfx {
 	const char *server;    /* URL without a schema */
-	struct tempdir folder; /* its path is the schema, too */
+	struct tempdir folder; /* its path is also the name of the schema */
 	struct cairn_index *ix;
 	struct fx_xorb x;
 	PGconn *admin;
@@ -24,41 +24,41 @@ struct pgfx {
 
 extern struct pgfx pg;
 
-/* Run the tests of t at the URL in argv, each between a set-up and a tear-down of pg. @return what main() does */
+/* Runs the tests of t at the URL in argv, each with pg set up before and torn down after. @return for main() */
 int pgfx_run(int argc, char **argv, TCase *t);
 
 void pgfx_pause_for(int ms);
 
-/* @return the first value; 0: there is none */
+/* Runs a statement. @return its first value; 0: there is none */
 int64_t pgfx_sql(const char *text);
-/* From here on, names without a schema are those of the index. */
+/* Makes names without a schema mean those of the index from now on. */
 void pgfx_enter_schema(void);
-/* The same, and the first value. */
+/* Calls pgfx_enter_schema(), then pgfx_sql(). */
 int64_t pgfx_sql_in(const char *text);
-/* For that: 1 when what each commit counts is what the tables have. */
+/* A query for pgfx_sql_in(): 1 if the counters that commits keep equal the counts of the tables. */
 extern const char PGFX_COUNTS_AGREE[];
 
-/* Until a question is answered with more than nothing. */
+/* Repeats a query until its first value is not 0. */
 void pgfx_wait_for(const char *question);
 
 void pgfx_signal_server(int number);
 
-/* All that serve a connection of an index. */
+/* Sends a signal to all backends that serve an index. */
 void pgfx_signal_backends(int number);
 
-/* Hold the row that all who write wait for, and stand still: as one that is asked for more, or in the middle of an
- * exchange, which is no state of idleness to the server. The caller ends it: PQfinish(). */
+/* Locks the row for which all writers wait, and hangs: idle in the transaction, or in the middle of an exchange, which
+ * the server does not count as idle. The caller ends the connection with PQfinish(). */
 PGconn *pgfx_stand_still(bool in_an_exchange);
 
-/* Have another connection hold a table of the index, in a mode as of LOCK TABLE. The caller ends it: PQfinish(). */
+/* Locks a table of the index on another connection, in a mode of LOCK TABLE. The caller ends it with PQfinish(). */
 PGconn *pgfx_lock_table(const char *table, const char *mode);
 
-/* No commit is acknowledged from here on: the standby that must have it is not there. @return for the one below */
+/* Removes the standby that must confirm commits: none is acknowledged. @return a connection for pgfx_find_standbys() */
 PGconn *pgfx_lose_standbys(void);
 void pgfx_find_standbys(PGconn *other);
 
-/* Connections: that of the writer, while a commit of it waits for a standby, which has the lock of a writer; and that
- * of the settler, once it has committed, which has none. */
+/* SQL conditions that tell two connections apart. The writer's holds a writer's lock while its commit waits for a
+ * standby. The settler's holds no such lock after its commit. */
 #define PGFX_HAS_LOCK "EXISTS(SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND l.locktype = 'advisory')"
 #define PGFX_WRITER   "FROM pg_stat_activity a WHERE a.wait_event = 'SyncRep' AND " PGFX_HAS_LOCK
 #define PGFX_SETTLER                                                                                                   \

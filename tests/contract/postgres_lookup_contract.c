@@ -1,4 +1,4 @@
-/* Looking at a shard before verifying it, over PostgreSQL: what it finds, and when the registration relies on it. */
+/* Lookups of shards before they are verified, over PostgreSQL: what they find, and when registration relies on them. */
 #include "postgres_fixture.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 
 enum { NAMES_MAX = 4 };
 
-/* A shard of two described xorbs and one that only its terms name, and the result of looking at it. */
+/* A shard that describes two xorbs and has a term of a third one, and the result of the shard's lookup. */
 static struct looked_up {
 	struct fx_xorb xorbs[3];
 	struct fx_shard shard;
@@ -100,7 +100,7 @@ static void assert_registered(const char *owner)
 	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM reference WHERE file NOT IN (SELECT id FROM file)"), 0);
 }
 
-/* Makes an owner known by registering something for them. */
+/* Makes an owner known, by registering a file for it. */
 static void know_owner(const char *owner)
 {
 	struct fx_shard s;
@@ -137,11 +137,12 @@ START_TEST(a_look_up_finds_xorbs_and_files)
 }
 END_TEST
 
-/* After each of these changes the lookup is not plain, so registering asks for everything again. */
+/* After each of these changes the lookup is not simple, so the registration looks everything up again. */
 START_TEST(changed_rows_make_a_look_up_not_plain)
 {
 	static const char *const CHANGES[] = {
 		"UPDATE xorb SET retired = 1 WHERE id = (SELECT max(id) - 1 FROM xorb)",
+		"UPDATE xorb SET withdrawn = 1 WHERE id = (SELECT max(id) - 1 FROM xorb)",
 		"UPDATE xorb SET stored = NULL WHERE id = (SELECT max(id) - 1 FROM xorb)",
 		"UPDATE xorb SET copy = NULL WHERE id = (SELECT max(id) - 1 FROM xorb)",
 		"UPDATE list SET spans = '' WHERE xorb = (SELECT max(id) - 1 FROM xorb)",
@@ -173,7 +174,7 @@ START_TEST(a_known_file_is_not_plain)
 }
 END_TEST
 
-/* A backend reports its statistics when it ends. */
+/* Ends the backend, because it reports its statistics only then. */
 static void reopen(void)
 {
 	cairn_index_free(pg.ix);
@@ -192,7 +193,7 @@ static int64_t searches_of_a_lookup(void)
 	return pgfx_sql_in(LOOK_UPS) - before;
 }
 
-/* A sender has proved nothing yet. The time of a lookup must not reveal which files of the shard are here. */
+/* A sender has proved nothing yet, so the duration of a lookup must not reveal which files of the shard are here. */
 START_TEST(a_lookup_ends_at_no_file)
 {
 	struct fx_shard s;
@@ -225,7 +226,7 @@ START_TEST(an_unknown_owner_is_not_plain)
 }
 END_TEST
 
-/* The batch does not look owners' names up again. Here the owner is renamed, so the settler finds nothing by name. */
+/* The batch does not look up names of owners again. Here the owner is renamed, so the settler finds nothing by it. */
 START_TEST(a_found_owner_is_not_looked_up_again)
 {
 	know_owner("me");
@@ -240,7 +241,7 @@ START_TEST(a_found_owner_is_not_looked_up_again)
 }
 END_TEST
 
-/* If something was removed since, or another server answers, the lookup is discarded and everything is asked again. */
+/* If something was removed since, or another server answers, the lookup is discarded and repeated. */
 START_TEST(an_outdated_look_up_is_discarded)
 {
 	know_owner("me");
@@ -259,7 +260,7 @@ START_TEST(an_outdated_look_up_is_discarded)
 }
 END_TEST
 
-/* A file or the shard was added since. Inserting the rows notices that, and everything is asked again. */
+/* A file or the shard was added since. Inserting the rows notices that, and everything is looked up again. */
 START_TEST(rows_added_after_a_look_up_are_noticed)
 {
 	struct fx_shard s;
@@ -270,7 +271,7 @@ START_TEST(rows_added_after_a_look_up_are_noticed)
 	(void)fx_shard_file(&s, _i == 0 ? 1 : 3, &l.xorbs[0], 0, 5);
 	ck_assert_int_eq(fx_shard_put(pg.ix, &s), CAIRN_OK);
 	ck_assert_int_eq(put_seen(), CAIRN_OK);
-	ck_assert(l.put.added == (_i == 0)); /* one of the same body has all of it, whatever is in it here */
+	ck_assert(l.put.added == (_i == 0)); /* the same body has the same contents, whatever is in it here */
 	if (_i == 0)
 		assert_registered("");
 	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM shard"), _i == 0 ? 2 : 1);
@@ -282,9 +283,9 @@ END_TEST
 
 enum { STREAM = 60 };
 
-/* The first shard is bad by itself, or its whole batch fails because of it. The others were looked up. */
+/* The first shard is bad by itself, or fails its whole batch. The others were looked up. */
 static struct streamed {
-	struct cairn_index_put_shard put; /* first */
+	struct cairn_index_put_shard put; /* must be the first member */
 	struct fx_shard shard;
 } streamed[STREAM];
 static atomic_uint n_streamed;
@@ -319,7 +320,7 @@ static void *stream_rest(void *arg)
 	return NULL;
 }
 
-/* Shards that arrive meanwhile join the batch, but are no reason to retry what failed because of another shard. */
+/* Shards that arrive meanwhile are joined. They are no reason to retry a batch that another shard made fail. */
 START_TEST(a_bad_one_in_a_stream)
 {
 	static const char ROLLBACKS[] = "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()";
@@ -347,14 +348,13 @@ START_TEST(a_bad_one_in_a_stream)
 							       : _i == 0 ? CAIRN_E_CONFLICT
 									 : CAIRN_E_DENIED);
 	reopen();
-	/* Rollbacks of the hanging transaction and of the batch; where the lookup may be at fault, also of another
-	 * batch. */
+	/* rollbacks of the hanging transaction and of the batch; also of another batch if the lookup may be at fault */
 	ck_assert_int_eq(pgfx_sql_in(ROLLBACKS) - before, _i == 0 ? 2 : 3);
 	drop();
 }
 END_TEST
 
-/* The row number that a shard was verified with may belong to another xorb now, after a failover. */
+/* After a failover, the row number with which a shard was verified may belong to another xorb. */
 START_TEST(a_number_of_another_xorb)
 {
 	make("");
@@ -405,7 +405,7 @@ static void *looker_run(void *arg)
 	return NULL;
 }
 
-/* The first lookup waits in the server, and the others wait for it. @param n_files  files that the last shard names */
+/* Begins lookups. The first waits in the server, the others for it. @param n_files  files that the last shard names */
 static void lookers_start(uint32_t n_files)
 {
 	for (unsigned i = 0; i < LOOKERS; i++) {
@@ -415,7 +415,7 @@ static void lookers_start(uint32_t n_files)
 		for (uint32_t f = 0; f < k->n_files; f++)
 			k->files[f] = fx_hash("file", 1000 * (i + 1) + f);
 		if (i == BAD_LOOKER)
-			k->owner = "\xff"; /* not a valid text for the server */
+			k->owner = "\xff"; /* no valid text for the server */
 		ck_assert_int_eq(pthread_create(&k->thread, NULL, looker_run, k), 0);
 		if (i == 0)
 			pgfx_wait_for(
@@ -438,7 +438,7 @@ static void lookers_drop(void)
 	drop();
 }
 
-/* A connection asks for all waiting lookups. A bad one does not affect the others; nobody waits for a large one. */
+/* A connection serves all waiting lookups. A bad one does not affect the others, and nobody waits for a large one. */
 START_TEST(waiting_look_ups_share_an_exchange)
 {
 	static const char OPEN[] = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cairn'";
@@ -459,7 +459,7 @@ START_TEST(waiting_look_ups_share_an_exchange)
 }
 END_TEST
 
-/* A caller that waited for an exchange that timed out does not wait for another one. */
+/* A caller whose exchange timed out does not wait for another one. */
 START_TEST(waiting_look_ups_fail_together)
 {
 	make("");
@@ -479,7 +479,7 @@ int main(int argc, char **argv)
 {
 	TCase *t = tcase_create("lookup");
 	tcase_add_test(t, a_look_up_finds_xorbs_and_files);
-	tcase_add_loop_test(t, changed_rows_make_a_look_up_not_plain, 0, 6);
+	tcase_add_loop_test(t, changed_rows_make_a_look_up_not_plain, 0, 7);
 	tcase_add_test(t, a_known_file_is_not_plain);
 	tcase_add_test(t, a_lookup_ends_at_no_file);
 	tcase_add_test(t, an_unknown_owner_is_not_plain);

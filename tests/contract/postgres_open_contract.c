@@ -1,4 +1,4 @@
-/* Opening an index in PostgreSQL: which roles may do it, with which URLs and names. */
+/* Opening an index in PostgreSQL: which roles may open it, and with which URLs and names. */
 #include "postgres_fixture.h"
 
 #include "index/examine.h"
@@ -49,11 +49,12 @@ START_TEST(an_older_one_is_brought_forward)
 	cairn_index_free(pg.ix);
 	pg.ix = NULL;
 	pgfx_enter_schema();
+	(void)pgfx_sql("DROP TABLE mirror_repo, mirror_file, mirror_part, mirror_place, mirror_lease");
 	(void)pgfx_sql(
 		"DROP TABLE access_request, card, tag, feed, pull, entry, content, ref, commit_, line, object, former, repo, membership");
 	(void)pgfx_sql("ALTER TABLE account DROP COLUMN quota");
 	(void)pgfx_sql("DROP TABLE dead");
-	(void)pgfx_sql("ALTER TABLE xorb DROP COLUMN copy");
+	(void)pgfx_sql("ALTER TABLE xorb DROP COLUMN copy, DROP COLUMN withdrawn");
 	(void)pgfx_sql("ALTER TABLE state DROP COLUMN keys, DROP COLUMN withdrawn, DROP COLUMN frozen");
 	(void)pgfx_sql("DROP TABLE session, job, rule_off");
 	(void)pgfx_sql("DROP TABLE proof");
@@ -73,7 +74,7 @@ START_TEST(an_older_one_is_brought_forward)
 	ck_assert_int_eq(from, 1);
 	ck_assert_int_gt(to, 1);
 	pg.ix = fx_open(pg.folder.path);
-	ck_assert(!fx_xorb_put(pg.ix, &pg.x)); /* known */
+	ck_assert(!fx_xorb_put(pg.ix, &pg.x)); /* the xorb is known */
 	ck_assert_int_eq(cairn_index_add_account(pg.ix, &add), CAIRN_OK);
 }
 END_TEST
@@ -84,7 +85,7 @@ static void count_fault(void *ctx, const struct cairn_index_fault *fault)
 	(*(unsigned *)ctx)++;
 }
 
-/* Since version 26 a repository and its former names count for its quota. */
+/* Since version 26, a repository and its former names count for its quota. */
 START_TEST(a_migration_counts_repositories_and_names)
 {
 	int from, to;
@@ -100,6 +101,11 @@ START_TEST(a_migration_counts_repositories_and_names)
 	pgfx_enter_schema();
 	(void)pgfx_sql("UPDATE repo SET stored = 7");
 	(void)pgfx_sql("INSERT INTO former SELECT kind, account, 'TWO', id FROM repo");
+	(void)pgfx_sql("DROP TABLE mirror_repo, mirror_file, mirror_part, mirror_place, mirror_lease");
+	(void)pgfx_sql("DROP INDEX mirror_alias_target");
+	(void)pgfx_sql("ALTER TABLE xorb DROP COLUMN withdrawn");
+	(void)pgfx_sql("ALTER TABLE repo DROP COLUMN mirrored");
+	(void)pgfx_sql("ALTER TABLE content DROP COLUMN since, DROP COLUMN path");
 	(void)pgfx_sql("UPDATE cluster SET version = 25");
 	ck_assert_int_eq(cairn_index_migrate(fx_url(pg.folder.path).text, NULL, &from, &to), CAIRN_OK);
 	pg.ix = fx_open(pg.folder.path);
@@ -179,7 +185,7 @@ START_TEST(passwords_in_urls)
 }
 END_TEST
 
-START_TEST(ports_and_files_that_connecting_needs)
+START_TEST(reach_lists_ports_and_files_for_connecting)
 {
 	struct cairn_index_reach reach;
 	ck_assert_int_eq(cairn_index_reach("postgres://a,b:7000/x?passfile=/run/pass", &reach, NULL), CAIRN_OK);
@@ -194,8 +200,8 @@ START_TEST(ports_and_files_that_connecting_needs)
 }
 END_TEST
 
-/* Scopes and owners come from tokens, and need not be valid text. */
-START_TEST(names_that_are_no_text)
+/* Names of scopes and owners come from tokens, and may be invalid text. */
+START_TEST(names_without_valid_text_are_refused)
 {
 	struct fx_shard s;
 	bool known;
@@ -223,7 +229,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, owners);
 	tcase_add_test(t, urls);
 	tcase_add_test(t, passwords_in_urls);
-	tcase_add_test(t, ports_and_files_that_connecting_needs);
-	tcase_add_test(t, names_that_are_no_text);
+	tcase_add_test(t, reach_lists_ports_and_files_for_connecting);
+	tcase_add_test(t, names_without_valid_text_are_refused);
 	return pgfx_run(argc, argv, t);
 }

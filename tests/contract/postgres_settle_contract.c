@@ -1,6 +1,5 @@
 /* Shards that are committed ahead over PostgreSQL: visible at once, and acknowledged only when a standby has them.
- * Rules
- * by their numbers: lib/index/README.md, "Commits over PostgreSQL". */
+ * Rules by their numbers: lib/index/README.md, "Commits over PostgreSQL". */
 #include "postgres_fixture.h"
 
 #include "base/clock.h"
@@ -13,28 +12,26 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* --- writes under way --------------------------------------------------------------------------------------------- */
-
 enum { SENT_MAX = 4 };
 
 static struct sent {
-	struct cairn_index_put_shard put; /* first */
+	struct cairn_index_put_shard put; /* must be the first member */
 	struct fx_shard shard;
 	atomic_bool done;
 } sent[SENT_MAX];
 
 static struct sent_xorb {
-	struct cairn_index_put_xorb put; /* first */
+	struct cairn_index_put_xorb put; /* must be the first member */
 	atomic_bool done;
 } sent_xorb;
 
 static struct sent_confirm {
-	struct cairn_index_confirm_shard confirm; /* first */
+	struct cairn_index_confirm_shard confirm; /* must be the first member */
 	atomic_bool done;
 } sent_confirm;
 
 static struct sent_probe {
-	struct cairn_index_confirm probe; /* first */
+	struct cairn_index_confirm probe; /* must be the first member */
 	atomic_bool done;
 } sent_probe;
 
@@ -58,7 +55,7 @@ static void probe_done(struct cairn_index_write *write)
 	atomic_store(&((struct sent_probe *)write)->done, true);
 }
 
-/* Sends a usual shard of one file. @return the status of queueing it */
+/* Sends a usual shard with one file. @return the status of queueing it */
 static enum cairn_status try_to_send_as(unsigned which, uint64_t number, struct cairn_index *ix, const char *owner)
 {
 	struct sent *s = &sent[which];
@@ -111,7 +108,7 @@ static enum cairn_status status_of(unsigned which)
 	return sent[which].put.write.status;
 }
 
-/* The shard is not acknowledged: its caller has to send it again. */
+/* Checks that the shard is not acknowledged: its caller has to send it again. */
 static void assert_unknown(unsigned which)
 {
 	ck_assert_int_eq(status_of(which), CAIRN_E_BUSY);
@@ -143,7 +140,7 @@ static void share_with(struct cairn_index_options options)
 	pg.ix = fx_open_with(pg.folder.path, &options);
 }
 
-/* Stops the settler's backend while everything else continues. @return its process */
+/* Stops the settler's backend, while everything else continues. @return its process */
 static pid_t stop_settler(void)
 {
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
@@ -162,7 +159,7 @@ static void go_on(pid_t pid)
 
 /* --- acknowledgements --------------------------------------------------------------------------------------------- */
 
-/* Everybody sees such a shard, also a shard behind it. It is acknowledged once a standby has it. */
+/* Everybody sees a shard committed ahead, and the shards after it. It is acknowledged when a standby has it. */
 START_TEST(an_unsettled_shard_is_visible_and_not_acknowledged)
 {
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
@@ -181,8 +178,8 @@ START_TEST(an_unsettled_shard_is_visible_and_not_acknowledged)
 }
 END_TEST
 
-/* A shard can be known by a row that no standby has, to another daemon's lookup and within a batch. */
-START_TEST(another_daemon_that_knows_it)
+/* Another daemon's lookup, or the same batch, may find a shard by a row that no standby has. */
+START_TEST(a_shard_known_to_another_daemon_is_not_acknowledged_early)
 {
 	bool known;
 	share_with((struct cairn_index_options){.read_only = false});
@@ -212,7 +209,7 @@ START_TEST(another_daemon_that_knows_it)
 }
 END_TEST
 
-/* Rows as another primary may have them after a failover: no row, an earlier one, or a later one. */
+/* Rows as another primary may have them after a failover: no row, an earlier row, or a later one. */
 static const struct {
 	const char *change;
 	bool seen;
@@ -269,8 +266,8 @@ END_TEST
 
 static const char *const ENDS[] = {"SELECT pg_cancel_backend(a.pid) ", "SELECT pg_terminate_backend(a.pid) "};
 
-/* T2: a commit that is ended from outside is no success. Nor is a repeated commit. */
-START_TEST(a_commit_that_is_ended)
+/* T2: a commit that somebody ends is no success, and neither is a repeated commit. */
+START_TEST(an_ended_commit_is_no_success)
 {
 	char text[512];
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
@@ -293,7 +290,7 @@ START_TEST(a_commit_that_is_ended)
 END_TEST
 
 /* T3: nobody cancels the commit. Meanwhile all writes are refused at once, and nothing more is committed ahead. */
-START_TEST(a_commit_that_is_parked)
+START_TEST(writes_are_refused_while_a_commit_is_parked)
 {
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
 	PGconn *other = pgfx_lose_standbys();
@@ -320,7 +317,7 @@ START_TEST(a_commit_that_is_parked)
 END_TEST
 
 /* Ending a connection that does not wait for a commit loses nothing. */
-START_TEST(a_connection_that_is_ended)
+START_TEST(an_ended_idle_connection_loses_nothing)
 {
 	pid_t settler = stop_settler();
 	char text[128];
@@ -334,7 +331,7 @@ START_TEST(a_connection_that_is_ended)
 END_TEST
 
 /* A commit ahead was not acknowledged, so the batch can be repeated. */
-START_TEST(a_writer_that_is_ended_ahead)
+START_TEST(a_batch_ended_during_a_commit_ahead_is_repeated)
 {
 	static const char WAITING[] = "pg_locks WHERE NOT granted AND mode = 'RowExclusiveLock'";
 	char text[256];
@@ -355,7 +352,7 @@ END_TEST
 
 /* --- shards committed ahead --------------------------------------------------------------------------------------- */
 
-/* @return the owner of a repository of the hub */
+/* Returns the owner of a repository of the hub. */
 static const char *add_repo(void)
 {
 	static char owner[CAIRN_INDEX_OWNER_BYTES];
@@ -369,8 +366,8 @@ static const char *add_repo(void)
 
 enum { WITH_XORB, OF_HUB, OF_NEW_OWNER, WITH_PROBE, MIXED };
 
-/* A batch that has anything but usual shards is not committed ahead: all of it waits for the standby. */
-START_TEST(a_batch_that_is_mixed)
+/* A batch with anything but usual shards is not committed ahead: all of it waits for the standby. */
+START_TEST(a_mixed_batch_is_not_committed_ahead)
 {
 	struct fx_xorb y = fx_xorb_new(2, 5);
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
@@ -394,8 +391,8 @@ START_TEST(a_batch_that_is_mixed)
 }
 END_TEST
 
-/* A shard of the hub is never committed ahead. Yet a known row may be on no standby, if its commit was ended. So rows
- * that were looked up at another server are looked up again. */
+/* A shard of the hub is never committed ahead. But if its commit was ended, no standby may have its row. So rows that
+ * were found at another server are looked up again. */
 START_TEST(a_known_one_of_the_hub)
 {
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
@@ -420,8 +417,6 @@ START_TEST(a_known_one_of_the_hub)
 }
 END_TEST
 
-/* --- a batch ------------------------------------------------------------------------------------------------------ */
-
 static uint64_t n_asked(void)
 {
 	struct cairn_index_stats stats;
@@ -429,13 +424,13 @@ static uint64_t n_asked(void)
 	return stats.n_asked;
 }
 
-/* A batch takes three exchanges, and one of the settler; with a quota, one more. A known shard needs no rows. */
-START_TEST(ways_of_a_turn)
+/* A batch takes three exchanges, and one of the settler; with a quota, one more. A known shard sends no rows. */
+START_TEST(exchanges_of_a_batch)
 {
 	struct cairn_index_set_quota quota = {.owner = "me", .limit_bytes = 1000000};
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
 	ck_assert_int_eq(cairn_index_set_quota(pg.ix, &quota), CAIRN_OK);
-	send_shard(0); /* connects */
+	send_shard(0); /* opens the connection */
 	ck_assert_int_eq(status_of(0), CAIRN_OK);
 	for (unsigned i = 1; i <= 3; i++) {
 		uint64_t before = n_asked();
@@ -463,14 +458,14 @@ START_TEST(counts_include_commits_ahead)
 	cairn_index_stats(pg.ix, &stats);
 	ck_assert_uint_eq(stats.n_files, SENT_MAX);
 	ck_assert_uint_eq(stats.n_shards, SENT_MAX);
-	ck_assert_uint_eq(stats.n_eligible, 2); /* all shards have the same ones */
+	ck_assert_uint_eq(stats.n_eligible, 2); /* all shards have the same chunks */
 	ck_assert_uint_eq(stats.n_eligible, (uint64_t)pgfx_sql("SELECT count(*) FROM dedupe"));
 	ck_assert_uint_eq(stats.n_writes, SENT_MAX + 1);
 }
 END_TEST
 
 /* A shard whose rows the server refuses, when they are sent with the commit, fails alone. */
-START_TEST(a_row_that_the_server_refuses)
+START_TEST(a_shard_with_refused_rows_fails_alone)
 {
 	char text[256];
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
@@ -527,9 +522,9 @@ START_TEST(a_stop_waits_for_commits_ahead)
 {
 	struct closing closing = {.done = false};
 	pid_t settler = stop_settler();
-	send_shard(1); /* under way */
+	send_shard(1); /* is being committed */
 	wait_until_seen(1);
-	send_shard(2); /* behind it */
+	send_shard(2); /* waits for the first */
 	wait_until_seen(2);
 	ck_assert_int_eq(pthread_create(&closing.thread, NULL, close_index, &closing), 0);
 	pgfx_pause_for(500);
@@ -566,10 +561,8 @@ START_TEST(a_full_queue)
 }
 END_TEST
 
-/* --- health ------------------------------------------------------------------------------------------------------- */
-
 /* Settled shards do not hide that the writer fails. */
-START_TEST(a_writer_that_fails)
+START_TEST(settled_shards_do_not_hide_a_failing_writer)
 {
 	struct fx_xorb y = fx_xorb_new(2, 5);
 	ck_assert(fx_xorb_put(pg.ix, &pg.x));
@@ -591,7 +584,7 @@ START_TEST(a_writer_that_fails)
 END_TEST
 
 /* Writes that succeed do not hide that shards are not settled. Recovery is noticed even without new shards. */
-START_TEST(a_settler_that_fails)
+START_TEST(successful_writes_do_not_hide_a_failing_settler)
 {
 	struct fx_xorb y = fx_xorb_new(2, 5);
 	pid_t settler = stop_settler();
@@ -614,22 +607,22 @@ int main(int argc, char **argv)
 	enum { N_ROWS = sizeof(ROWS) / sizeof(ROWS[0]) };
 	TCase *t = tcase_create("commits ahead");
 	tcase_add_test(t, an_unsettled_shard_is_visible_and_not_acknowledged);
-	tcase_add_loop_test(t, another_daemon_that_knows_it, 0, 2);
+	tcase_add_loop_test(t, a_shard_known_to_another_daemon_is_not_acknowledged_early, 0, 2);
 	tcase_add_loop_test(t, a_shard_is_acknowledged_only_if_its_rows_are_there, 0, N_ROWS);
 	tcase_add_loop_test(t, a_known_shard_is_looked_up_again, 0, N_ROWS);
-	tcase_add_loop_test(t, a_commit_that_is_ended, 0, 2);
-	tcase_add_test(t, a_commit_that_is_parked);
-	tcase_add_test(t, a_connection_that_is_ended);
-	tcase_add_test(t, a_writer_that_is_ended_ahead);
-	tcase_add_loop_test(t, a_batch_that_is_mixed, 0, MIXED);
+	tcase_add_loop_test(t, an_ended_commit_is_no_success, 0, 2);
+	tcase_add_test(t, writes_are_refused_while_a_commit_is_parked);
+	tcase_add_test(t, an_ended_idle_connection_loses_nothing);
+	tcase_add_test(t, a_batch_ended_during_a_commit_ahead_is_repeated);
+	tcase_add_loop_test(t, a_mixed_batch_is_not_committed_ahead, 0, MIXED);
 	tcase_add_test(t, a_known_one_of_the_hub);
-	tcase_add_test(t, ways_of_a_turn);
+	tcase_add_test(t, exchanges_of_a_batch);
 	tcase_add_test(t, counts_include_commits_ahead);
-	tcase_add_test(t, a_row_that_the_server_refuses);
+	tcase_add_test(t, a_shard_with_refused_rows_fails_alone);
 	tcase_add_test(t, a_flush_waits_for_commits_ahead);
 	tcase_add_test(t, a_stop_waits_for_commits_ahead);
 	tcase_add_test(t, a_full_queue);
-	tcase_add_test(t, a_writer_that_fails);
-	tcase_add_test(t, a_settler_that_fails);
+	tcase_add_test(t, settled_shards_do_not_hide_a_failing_writer);
+	tcase_add_test(t, successful_writes_do_not_hide_a_failing_settler);
 	return pgfx_run(argc, argv, t);
 }

@@ -1,5 +1,5 @@
-/* Commits that are made in pieces while others write the index, too: other daemons, their collections, and what ends a
- * connection or a daemon between two pieces. */
+/* Commits that are made in pieces while other daemons write to the index, collect, or end a connection or a daemon
+ * between two pieces. */
 #include "postgres_fixture.h"
 
 #include "base/workers.h"
@@ -19,7 +19,7 @@ static struct cairn_index_operation operations[N];
 static int64_t large_repo, small_repo, staged_line;
 static struct cairn_index_add_commit large;
 static struct cairn_index_add_repo copy;
-static struct cairn_index *other; /* another daemon's */
+static struct cairn_index *other; /* the index as another daemon opened it */
 static PGconn *held;
 
 static void share(void)
@@ -33,13 +33,13 @@ static void share(void)
 	small_repo = hx_model("small");
 }
 
-/* Each is a transaction of its own, since it deletes. */
+/* Commits of another sender between the pieces. Each has a transaction of its own, because it deletes. */
 static struct between {
 	struct cairn_work work;
 	char path[N_BETWEEN][16];
 	struct cairn_index_operation operation[N_BETWEEN];
 	struct cairn_index_add_commit commit[N_BETWEEN];
-	void (*act)(void); /* on the writer's thread, after some pieces of the large write */
+	void (*act)(void); /* called on the writer's thread, after some pieces of the large write */
 	unsigned n_done;
 } between;
 
@@ -96,7 +96,7 @@ static void send_copy(void)
 	ck_assert_int_eq(cairn_index_add_repo(pg.ix, &copy), CAIRN_OK);
 }
 
-/* Queues a large write and those of another sender, one of which comes after each piece. */
+/* Queues a large write, and small writes of another sender. One of these comes after each piece. */
 static void begin(void (*send)(void), void (*act)(void))
 {
 	struct cairn_workers *workers;
@@ -112,7 +112,7 @@ static void begin(void (*send)(void), void (*act)(void))
 	held = pgfx_lock_table("state", "EXCLUSIVE");
 	send();
 	ck_assert_int_eq(cairn_workers_submit(workers, &between.work), CAIRN_OK);
-	cairn_workers_free(workers); /* all is queued */
+	cairn_workers_free(workers); /* all writes are queued */
 	PQfinish(held);
 }
 
@@ -158,7 +158,7 @@ static void is_whole(void)
 			 0);
 }
 
-/* The commit has all its files, each once. */
+/* Checks that the commit has all its files, each of them once. */
 static void is_made(void)
 {
 	ck_assert(cairn_index_flush(pg.ix, 60000));
@@ -195,12 +195,12 @@ static void act_sweep_late(void)
 	struct cairn_index_sweep_repos sweep = {.at = {0}};
 	note_line();
 	an_hour_passes();
-	do /* until it has begun with the line */
+	do /* until the line of the commit exists */
 		ck_assert_int_eq(cairn_index_sweep_repos(other, &sweep), CAIRN_OK);
 	while (pgfx_sql_in("SELECT count(*) FROM line WHERE head < -1") > 0 && sweep.more);
 }
 
-/* A daemon that stood still for an hour does not go on with a line that lacks rows. */
+/* A daemon that was stopped for an hour does not go on with a line that lacks rows. */
 START_TEST(a_commit_whose_rows_were_removed_begins_again)
 {
 	share();
@@ -221,7 +221,7 @@ static void act_lock(void)
 	(void)sem_post(&locked);
 }
 
-/* The rows of the piece are gone, but the daemon's state has them. */
+/* The server has rolled the piece back, but the daemon's state counts the rows of the piece. */
 START_TEST(a_commit_begins_again_after_its_connection_ended)
 {
 	share();
@@ -238,7 +238,7 @@ END_TEST
 
 /* --- transactions that fail --------------------------------------------------------------------------------------- */
 
-/* Each piece that writes entries of the commit fails as by a deadlock, however often it is tried. */
+/* Each piece that writes entries of the commit fails as if by a deadlock, however often it is tried. */
 START_TEST(a_commit_whose_transactions_fail_ends_with_their_failure)
 {
 	share();
@@ -259,9 +259,7 @@ START_TEST(a_commit_whose_transactions_fail_ends_with_their_failure)
 }
 END_TEST
 
-/* --- much to read ------------------------------------------------------------------------------------------------- */
-
-/* The server takes longer for the first page of a squash than for any other answer; the page after it is shorter. */
+/* The first page of a squash takes the server longer than any other answer may take. The next page is shorter. */
 START_TEST(a_slow_page_of_a_squash_is_no_silence)
 {
 	enum { N_FILES = 2500, N_FIRST = 2000, SLOW_MS = 4500 };
@@ -314,7 +312,7 @@ END_TEST
 /* The rows of a page that are not visited are read again by the next piece, and count once. */
 START_TEST(folders_of_many_files_are_deleted_together)
 {
-	enum { N_OF_ONE = 80000 }; /* of 200,000 that a commit may delete */
+	enum { N_OF_ONE = 80000 }; /* of the 200,000 that a commit may delete */
 	char text[1024];
 	const struct cairn_index_operation puts[] = {hx_put("a/first", "1"), hx_put("b/first", "1")};
 	const struct cairn_index_operation drops[] = {hx_drop_folder("a"), hx_drop_folder("b")};

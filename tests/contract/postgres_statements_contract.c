@@ -9,6 +9,9 @@
 #include "index/hub/alias.h"
 #include "index/hub/card.h"
 #include "index/hub/hub.h"
+#include "index/hub/mirror_files.h"
+#include "index/hub/mirror_offers.h"
+#include "index/hub/mirror_state.h"
 #include "index/operate.h"
 #include "index/proof.h"
 #include "index/quota.h"
@@ -29,8 +32,6 @@ START_TEST(every_statement_is_prepared)
 	}
 }
 END_TEST
-
-/* --- exchanges ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t n_asked(void)
 {
@@ -60,7 +61,7 @@ static void make_accounts(void)
 	struct cairn_index_add_account user = {.kind = CAIRN_INDEX_USER, .name = "ann", .fullname = "", .email = ""};
 	struct cairn_index_add_account other = {
 		.kind = CAIRN_INDEX_ORGANISATION, .name = "team", .fullname = "", .email = ""};
-	ck_assert_int_eq(cairn_index_add_account(pg.ix, &user), CAIRN_OK); /* connects */
+	ck_assert_int_eq(cairn_index_add_account(pg.ix, &user), CAIRN_OK); /* opens the connection */
 	TAKES(3, cairn_index_add_account(pg.ix, &other));
 	ann = user.id;
 	team = other.id;
@@ -75,7 +76,7 @@ static void make_repos(void)
 		.first = {.author = "ann", .email = "", .title = "first", .message = ""}};
 	struct cairn_index_add_repo of_objects = {.kind = CAIRN_INDEX_BUCKET, .account = ann, .name = "bucket"};
 	TAKES(11, cairn_index_add_repo(pg.ix, &of_commits));
-	TAKES(4, cairn_index_add_repo(pg.ix, &of_objects)); /* its account may have a quota */
+	TAKES(4, cairn_index_add_repo(pg.ix, &of_objects)); /* the repository's account may have a quota */
 	model = of_commits.id;
 	bucket = of_objects.id;
 }
@@ -91,7 +92,7 @@ static void make_key(void)
 	key.good_max = 9;
 	key.digest[0] ^= 1;
 	TAKES(4, cairn_index_add_key(pg.ix, &key));
-	ck_assert_int_eq(cairn_index_key(pg.ix, digest.b, &found), CAIRN_OK); /* connects */
+	ck_assert_int_eq(cairn_index_key(pg.ix, digest.b, &found), CAIRN_OK); /* opens the connection */
 	TAKES(1, cairn_index_key(pg.ix, digest.b, &found));
 }
 
@@ -256,6 +257,49 @@ static void keep_alias(void)
 	struct cairn_index_add_alias add = {.kind = CAIRN_INDEX_MODEL, .name = "cats", .target = "ann/model"};
 	TAKES(3, cairn_index_add_alias(pg.ix, &add));
 	TAKES(1, cairn_index_alias(pg.ix, CAIRN_INDEX_MODEL, "cats", target));
+	struct cairn_index_drop_aliases drop = {.kind = CAIRN_INDEX_MODEL, .account = "ann", .name = "model"};
+	TAKES(4, cairn_index_drop_aliases(pg.ix, &drop));
+	struct cairn_index_set_mirror_state set = {.repo = model, .state = CAIRN_INDEX_MIRROR_GONE, .looked_unix_s = 1};
+	enum cairn_index_mirror_state state;
+	int64_t looked;
+	TAKES(3, cairn_index_set_mirror_state(pg.ix, &set));
+	TAKES(1, cairn_index_mirror_state(pg.ix, model, &state, &looked));
+}
+
+static void no_evictable(void *ctx, const struct cairn_index_evictable *file)
+{
+	(void)ctx, (void)file;
+}
+
+static void no_needed(void *ctx, const struct cairn_index_unoffered *xorb)
+{
+	(void)ctx, (void)xorb;
+}
+
+static void use_mirrored(void)
+{
+	const int64_t xorb = 1;
+	struct cairn_index_withdraw_xorbs withdraw = {.xorbs = &xorb, .n = 1, .now_unix_s = 1};
+	struct cairn_index_offer_xorbs offer = {.xorbs = &xorb, .n = 1};
+	struct cairn_index_retire_xorbs retire = {.xorbs = &xorb, .n = 1, .now_unix_s = 1, .grace_s = 1};
+	struct cairn_index_unoffered_sum sum;
+	const struct cairn_index_evictable start = {.content = 0};
+	struct cairn_index_use_content use = {.content = 1, .day = 20000};
+	struct cairn_index_forget_use forget = {.content = 1};
+	const uint8_t sha256[CAIRN_SHA256_BYTES] = {0};
+	struct cairn_index_absent absent;
+	uint64_t bytes, n_files;
+	ck_assert_int_eq(cairn_index_find_absent(pg.ix, model, sha256, &absent), CAIRN_E_NOT_FOUND);
+	TAKES(3, cairn_index_use_content(pg.ix, &use));
+	TAKES(1, cairn_index_mirror_sum(pg.ix, &bytes, &n_files));
+	TAKES(1, cairn_index_each_evictable(pg.ix, &start, 30000, 0, no_evictable, NULL));
+	TAKES(3, cairn_index_forget_use(pg.ix, &forget));
+	TAKES(3, cairn_index_withdraw_xorbs(pg.ix, &withdraw));
+	TAKES(3, cairn_index_offer_xorbs(pg.ix, &offer));
+	TAKES(1, cairn_index_each_needed(pg.ix, 30000, no_needed, NULL));
+	TAKES(1, cairn_index_each_needed(pg.ix, INT64_MAX, no_needed, NULL));
+	TAKES(3, cairn_index_retire_xorbs(pg.ix, &retire));
+	TAKES(1, cairn_index_unoffered_sum(pg.ix, 30000, &sum));
 }
 
 static void no_request(void *ctx, const struct cairn_index_access_request *request)
@@ -308,6 +352,7 @@ START_TEST(calls_take_as_many_exchanges_as_they_should)
 	read_repos();
 	keep_card();
 	keep_alias();
+	use_mirrored();
 	remove_all();
 	ck_assert_uint_eq(n_wrong, 0);
 }

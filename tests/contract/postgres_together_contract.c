@@ -12,7 +12,7 @@
 enum { PLAIN, OF_ANOTHER, TWIN, KNOWN_FILE, AGAIN, RETIRED, NEW_OWNER, BAD, TOGETHER };
 
 static struct together {
-	struct cairn_index_put_shard put; /* first */
+	struct cairn_index_put_shard put; /* must be the first member */
 	struct fx_shard shard;
 } together[TOGETHER];
 static atomic_uint n_together;
@@ -47,7 +47,7 @@ static void together_wait(unsigned n)
 	ck_assert_uint_eq(atomic_load(&n_together), n);
 }
 
-/* Adds a shard of each kind. @param retired  a retired xorb */
+/* Adds one shard of each kind. @param retired  a retired xorb */
 static void together_fill(const struct fx_xorb *retired)
 {
 	together_add(PLAIN, 10, "", &pg.x, 1);
@@ -69,7 +69,7 @@ static uint64_t counts_of(int shard, uint32_t file)
 	return cairn_index_file_counts(together[shard].shard.files[file].file.size_bytes);
 }
 
-/* Each shard but the bad one is registered once, with its files. */
+/* Checks that each shard but the bad one is registered once, with its files. */
 static void must_have_gone_in(void)
 {
 	struct cairn_index_room room;
@@ -87,8 +87,8 @@ static void must_have_gone_in(void)
 	ck_assert_int_eq(pgfx_sql_in("SELECT count(*) FROM member"), 6);
 }
 
-/* New shards are registered together, others one by one, all in one commit, even if there is a bad one. */
-START_TEST(shards_that_wait_together)
+/* New shards are joined, others are registered one by one, all in one commit, even if one of them is bad. */
+START_TEST(waiting_shards_are_registered_in_one_commit)
 {
 	struct cairn_index_stats before, after;
 	struct fx_xorb y = fx_xorb_new(2, 5);
@@ -120,7 +120,7 @@ START_TEST(shards_that_wait_together)
 	}
 	cairn_index_stats(pg.ix, &after);
 	ck_assert_uint_eq(after.n_commits - before.n_commits, 1);
-	/* Nothing was retried but for the bad shard's sake: 2 were registered together, 4 one by one. */
+	/* only the bad shard caused retries: 2 shards were joined, and 4 registered one by one */
 	if (!bad)
 		ck_assert_int_eq(pgfx_sql_in("SELECT last_value FROM shard_id_seq") - number, 2 + 4);
 	must_have_gone_in();
@@ -128,7 +128,7 @@ START_TEST(shards_that_wait_together)
 }
 END_TEST
 
-/* A note that is batched with a bad shard is applied a second time. */
+/* A note in one batch with a bad shard is applied a second time. */
 START_TEST(a_note_beside_a_bad_shard)
 {
 	struct cairn_index_put_note put = {.write.done = together_done, .job = CAIRN_INDEX_SCRUB};
@@ -178,7 +178,7 @@ struct ender {
 	pthread_t thread;
 	void (*end)(struct cairn_index *ix);
 	atomic_bool begun;
-	unsigned n_screened; /* screens answered when the call returned */
+	unsigned n_screened; /* number of screens answered when the call returned */
 };
 
 static void *end_screens(void *arg)
@@ -190,8 +190,8 @@ static void *end_screens(void *arg)
 	return NULL;
 }
 
-/* Finishing waits for the exchange under way, and answers the screens queued behind it, too. */
-START_TEST(screens_that_wait)
+/* Finishing waits for the exchange under way, and also answers the screens queued after it. */
+START_TEST(stopping_answers_queued_screens)
 {
 	struct cairn_index_screen one = {.scope = "", .done = screened}, two = one;
 	struct ender e = {.end = _i == 0 ? cairn_index_finish_screens : cairn_index_free};
@@ -211,7 +211,7 @@ START_TEST(screens_that_wait)
 END_TEST
 
 /* A screen that fails is not answered as a miss. */
-START_TEST(a_screen_that_fails)
+START_TEST(a_failed_screen_is_no_miss)
 {
 	char text[256];
 	struct cairn_index_screen one = {.scope = "", .done = screened};
@@ -231,9 +231,9 @@ END_TEST
 int main(int argc, char **argv)
 {
 	TCase *t = tcase_create("together");
-	tcase_add_loop_test(t, shards_that_wait_together, 0, 2);
+	tcase_add_loop_test(t, waiting_shards_are_registered_in_one_commit, 0, 2);
 	tcase_add_test(t, a_note_beside_a_bad_shard);
-	tcase_add_loop_test(t, screens_that_wait, 0, 2);
-	tcase_add_test(t, a_screen_that_fails);
+	tcase_add_loop_test(t, stopping_answers_queued_screens, 0, 2);
+	tcase_add_test(t, a_failed_screen_is_no_miss);
 	return pgfx_run(argc, argv, t);
 }

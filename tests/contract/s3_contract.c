@@ -1,5 +1,5 @@
-/* Checks the promises of s3/client.h on a real service. Usage: s3_contract URL; the * in it stands for a new prefix,
- * one for each test. Credentials are in the environment, and CAIRN_S3_SERVICE names the service. */
+/* Checks the promises of s3/client.h on a real service. Usage: s3_contract URL. The * in the URL stands for a new
+ * prefix for each test. Credentials are in the environment, and CAIRN_S3_SERVICE names the service. */
 #include "hash/crypto.h"
 #include "hash/hash.h"
 #include "store/s3/client.h"
@@ -14,7 +14,7 @@
 static const char *url_given;
 
 struct fixture {
-	struct tempdir dir; /* a name that nobody else has */
+	struct tempdir dir; /* its name is used by nobody else */
 	struct s3_client *client;
 };
 
@@ -48,7 +48,7 @@ static enum cairn_status put(struct fixture *f, const char *name, const char *te
 	return s3_put(f->client, name, (const uint8_t *)text, -1, strlen(text), sha256, NULL, NULL);
 }
 
-/* Garage ignores the condition. Callers that rely on it read the object back. */
+/* Does the service ignore the condition? Garage does. Callers that rely on it read the object back. */
 static bool service_passes_conditions_over(void)
 {
 	const char *service = getenv("CAIRN_S3_SERVICE");
@@ -113,7 +113,7 @@ START_TEST(a_range_is_whole_or_none)
 }
 END_TEST
 
-START_TEST(an_object_that_changed_is_told_from_the_one_before)
+START_TEST(a_changed_object_has_another_identity)
 {
 	static const char *const CHANGES[] = {"hallo", "hell", "hello!", ""};
 	CLEANUP(fixture_fini) struct fixture f = fixture_new(NULL);
@@ -153,7 +153,7 @@ START_TEST(lists_come_in_pages)
 }
 END_TEST
 
-START_TEST(a_bucket_that_is_not_there_is_told)
+START_TEST(a_missing_bucket_is_reported)
 {
 	CLEANUP(fixture_fini) struct fixture f = fixture_new("no-such-bucket");
 	struct seen seen = {0};
@@ -187,9 +187,9 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, another_body_than_was_signed_is_refused);
 	tcase_add_test(tc, a_range_is_whole_or_none);
 	tcase_add_test(tc, a_new_name_is_taken_once);
-	tcase_add_test(tc, an_object_that_changed_is_told_from_the_one_before);
+	tcase_add_test(tc, a_changed_object_has_another_identity);
 	tcase_add_test(tc, lists_come_in_pages);
-	tcase_add_test(tc, a_bucket_that_is_not_there_is_told);
+	tcase_add_test(tc, a_missing_bucket_is_reported);
 	tcase_add_test(tc, a_wrong_secret_key_is_refused);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

@@ -1,5 +1,4 @@
-/* The contract of store.h, for any store. Usage: store_contract URL; a * in the URL stands for a new, empty folder,
- * one for each test. */
+/* The contract of store.h, for any store. Usage: store_contract URL. A * in the URL is a new folder for each test. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "store/pack.h"
@@ -141,7 +140,7 @@ START_TEST(nothing_is_visible_before_commit)
 }
 END_TEST
 
-/* The object was "hello". A remote store cannot keep it, but never returns other bytes for it. */
+/* Checks an object that was "hello". A remote store cannot keep it, but must not return other bytes for it. */
 static void ck_still_readable_or_gone(const struct cairn_store *s, struct cairn_store_object *o)
 {
 	uint8_t got[5];
@@ -186,7 +185,7 @@ START_TEST(set_aside_objects_are_no_longer_found)
 }
 END_TEST
 
-/* Objects that were opened before are cached, and some share a slot. */
+/* Objects that were opened before are cached, and some share a slot of the cache. */
 START_TEST(opened_objects_are_found_as_they_are_now)
 {
 	enum { N = 24 };
@@ -289,7 +288,7 @@ START_TEST(one_of_many_concurrent_puts_wins)
 }
 END_TEST
 
-/* The identity tells which bytes were opened. */
+/* The identity shows which bytes were opened. */
 START_TEST(an_identity_is_of_the_bytes)
 {
 	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
@@ -381,7 +380,7 @@ static enum cairn_status see_enough(void *ctx, const struct cairn_hash *hash, co
 	return CAIRN_E_LIMIT;
 }
 
-/* Copies exist beside each other, and each is removed alone. A store without named copies says so. */
+/* Several copies of an object can exist, and each is removed alone. A store without named copies says so. */
 START_TEST(copies_have_names)
 {
 	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
@@ -408,10 +407,10 @@ START_TEST(copies_have_names)
 	struct copies_seen seen = {0};
 	ck_assert_int_eq(cairn_store_each_copy(f.store, NULL, see_enough, &seen), CAIRN_E_LIMIT);
 	ck_assert_uint_eq(seen.n, 1);
-	/* Listing from this hash on, from the hash before it, and from the hash behind it. */
+	/* lists from this hash on, from the hash before it, and from the hash after it */
 	for (int n = -1; n <= 1; n++) {
 		struct cairn_hash from = hash;
-		from.b[24] = (uint8_t)(from.b[24] + n); /* the digit that the text of the hash ends with */
+		from.b[24] = (uint8_t)(from.b[24] + n); /* the digit with which the text of the hash ends */
 		seen.n = 0;
 		ck_assert_int_eq(cairn_store_each_copy(f.store, &from, see_copy, &seen), CAIRN_OK);
 		ck_assert_uint_eq(seen.n, n <= 0 ? 2 : 0);

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # A Ceph cluster with radosgw, an S3 service, as plain processes on this machine: one monitor, one manager, three stores of
 # objects. For tests: its data lies in FOLDER, and it has the one bucket "cairn".
-#   ceph.sh find                    77: packages are not there, and which
-#   ceph.sh start FOLDER [PORT [GRACE_S]]    to its first answer, some 30 s; radosgw is on PORT + 80 then (33080 if not given); a
-#                                   store that has been silent for GRACE_S (20) is done without
-#   ceph.sh again FOLDER            what was started, and has ended
-#   ceph.sh kill FOLDER NAME        osd0, osd1, osd2, mon, mgr or rgw, as by a loss of power
-#   ceph.sh pause FOLDER NAME       it stands still
+#   ceph.sh find                    prints the missing packages, and exits with 77 if there are any
+#   ceph.sh start FOLDER [PORT [GRACE_S]]    returns after the first answer, some 30 s; radosgw is on PORT + 80 (33080 if not given);
+#                                   a store that is silent for GRACE_S (20) counts as lost
+#   ceph.sh again FOLDER            starts the ended processes again
+#   ceph.sh kill FOLDER NAME        kills osd0, osd1, osd2, mon, mgr or rgw, as by a loss of power
+#   ceph.sh pause FOLDER NAME       stops it (SIGSTOP)
 #   ceph.sh resume FOLDER NAME
-#   ceph.sh revive FOLDER osdN      start it again
-#   ceph.sh whole FOLDER            wait until all copies of all objects are there
+#   ceph.sh revive FOLDER osdN      starts it again
+#   ceph.sh whole FOLDER            waits until all copies of all objects are there
 #   ceph.sh key FOLDER              prints another key of the bucket, and its secret
-#   ceph.sh no-key FOLDER ID        takes that one away
-#   ceph.sh stop FOLDER             and remove the folder
+#   ceph.sh no-key FOLDER ID        removes that key
+#   ceph.sh stop FOLDER             stops all, and removes the folder
 # Needs the Debian packages ceph-mon, ceph-mgr, ceph-osd, ceph-common, radosgw and curl.
 set -euo pipefail
 # shellcheck source=tests/engines/wait.sh

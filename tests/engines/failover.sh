@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Daemons over engines that lose a part of themselves: PostgreSQL with two standbys, one of which must have each commit, and Ceph
-# with three copies of each object. All are plain processes here. Prints how long nothing was acknowledged.
-# Where Patroni and etcd are installed (packages patroni and etcd-server), also PostgreSQL as Patroni has it.
-# 77: the packages of the engines, or HAProxy, are not there.
+# Tests daemons while parts of their engines fail: PostgreSQL with two standbys, one of which must confirm each commit, and Ceph
+# with three copies of each object. All are plain processes here. Prints how long nothing was acknowledged. Where Patroni and
+# etcd are installed (packages patroni and etcd-server), also tests PostgreSQL under Patroni. 77: the packages of the engines, or
+# HAProxy, are not there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 for program in /usr/sbin/haproxy ceph-mon ceph-mgr ceph-osd ceph radosgw curl; do

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Garage, an S3 service, as three plain processes on this machine that keep three copies. For tests: its data lies in FOLDER, and it has
 # the one bucket "cairn".
-#   garage.sh find                    prints the program: CAIRN_GARAGE, or the one that is installed; 77: there is none, and how to get it
+#   garage.sh find                    prints the program: CAIRN_GARAGE, or the installed one; without any, says how to get it, and exits with 77
 #   garage.sh start FOLDER [PORT]     in some 2 s; the three answer on PORT + 80 (33280 if not given) and the next two
 #   garage.sh key FOLDER              prints another key of the bucket, and its secret
-#   garage.sh no-key FOLDER ID        takes that one away
-#   garage.sh stop FOLDER             and remove the folder
+#   garage.sh no-key FOLDER ID        removes that key
+#   garage.sh stop FOLDER             stops all, and removes the folder
 set -euo pipefail
 # shellcheck source=tests/engines/wait.sh
 . "$(dirname "$0")/wait.sh"
@@ -81,12 +81,12 @@ make_key() {
   credentials
 }
 
-# Those of the key that was made last.
+# The id and secret of the newest key.
 credentials() {
   awk '/^Key ID:/ { id = $3 } /^Secret key:/ { print id, $3 }' "$folder/key"
 }
 
-# Made again, if it was made and the answer was late.
+# Looks first, because an attempt that was answered too late may have made the bucket.
 bucket_is_there() {
   of 0 bucket info cairn || of 0 bucket create cairn
 }

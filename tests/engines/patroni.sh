@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Three PostgreSQL under Patroni, which has one of them lead and keeps one standby that must have each commit, as plain processes on
-# this machine with one etcd, in some 20 s. For tests: data lies in FOLDER, nothing of it is synced; the database is "cairn".
-# Patroni has the times that docs/scale.md names. A number N below is 0, 1 or 2.
+# Starts three PostgreSQL servers under Patroni, with one etcd, as plain processes on this machine, in some 20 s. Patroni makes one
+# server the leader, and one standby must confirm each commit. For tests: data lies in FOLDER, nothing is synced; the database is
+# "cairn". Patroni has the times that docs/scale.md names. A number N below is 0, 1 or 2.
 #   patroni.sh start FOLDER [PORT]      servers on 127.0.0.1, PORT to PORT + 2 (33300 if not given), and others up to PORT + 7
-#   patroni.sh leader FOLDER            which of them leads
-#   patroni.sh kill FOLDER N            the server and its Patroni, as by a loss of power
-#   patroni.sh revive FOLDER N          both again
-#   patroni.sh whole FOLDER             wait until one leads and two follow, one of them as the one that must have each commit
-#   patroni.sh sql FOLDER N STATEMENT   its answer, as plain lines
-#   patroni.sh probe FOLDER             a commit at whoever leads: how it ended
-#   patroni.sh stop FOLDER              and remove the folder
+#   patroni.sh leader FOLDER            prints the number of the leader
+#   patroni.sh kill FOLDER N            kills the server and its Patroni, as by a loss of power
+#   patroni.sh revive FOLDER N          starts both again
+#   patroni.sh whole FOLDER             waits until one leads and two follow, one of which must confirm each commit
+#   patroni.sh sql FOLDER N STATEMENT   prints the answer, as plain lines
+#   patroni.sh probe FOLDER             commits at the leader, and prints how that ended
+#   patroni.sh stop FOLDER              stops all, and removes the folder
 # Needs the Debian packages postgresql, patroni and etcd-server.
 set -euo pipefail
 # shellcheck source=tests/engines/wait.sh
@@ -25,7 +25,7 @@ start | revive | whole) show_logs_on_failure "$folder" ;;
 esac
 etcd=127.0.0.1:$((port + 3))
 
-# The server does not run as root. For processes that stay: the one of setpriv becomes the program's.
+# PostgreSQL refuses to run as root. setpriv becomes the program itself, so its process id stays.
 as_server=()
 [ "$(id -u)" != 0 ] || as_server=(setpriv --reuid postgres --regid postgres --init-groups)
 
@@ -33,7 +33,7 @@ sql() { # N STATEMENT
   PGCONNECT_TIMEOUT=5 "$bin/psql" -h 127.0.0.1 -p $((port + $1)) -U postgres -At -c "$2" "${3:-cairn}"
 }
 
-# What Patroni N says of itself: primary, replica, sync.
+# Asks Patroni N for its role: primary, replica, sync.
 is() { # N ROLE
   curl -sf -m 2 -o /dev/null "http://127.0.0.1:$((port + 5 + $1))/$2"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Everything that wants a real PostgreSQL, with one that is started for it.
+# Runs every test that needs a real PostgreSQL, and starts one for them.
 #   postgres.sh CONTRACT...   contract programs and clients' tests over it
-#   postgres.sh               what a daemon does without it, where what is answered late counts as silence
+#   postgres.sh               tests of a daemon whose server fails; late answers count as silence
 # Programs and tests are run one after the other, and each says how many tests it counted. 77: the server's package is not there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# A PostgreSQL server as a plain process on this machine, in some 3 s. For tests: its data lies in FOLDER, nothing of it is
-# synced, and it has the one database "cairn", whose owner needs no password.
-# The user "locked" needs his, "s3cret", by TCP.
-#   postgresql.sh find                   77: the server's package is not there
+# Starts a PostgreSQL server as a plain process on this machine, in some 3 s. For tests: its data lies in FOLDER, nothing
+# of it is synced, and it has the one database "cairn", whose owner needs no password. The user "locked" needs the
+# password "s3cret" over TCP.
+#   postgresql.sh find                   exits with 77 if the server's package is missing
 #   postgresql.sh start FOLDER [PORT]    on 127.0.0.1 (33100 if not given), and on a socket in FOLDER
-#   postgresql.sh pause FOLDER           all of it stands still, connections are taken and not answered
+#   postgresql.sh pause FOLDER           stops all its processes: connections are accepted and not answered
 #   postgresql.sh resume FOLDER
-#   postgresql.sh kill FOLDER            as by a crash
-#   postgresql.sh revive FOLDER          start it again
-#   postgresql.sh sql FOLDER STATEMENT   its answer, as plain lines
-#   postgresql.sh stop FOLDER            and remove the folder
+#   postgresql.sh kill FOLDER            kills it, as by a crash
+#   postgresql.sh revive FOLDER          starts it again
+#   postgresql.sh sql FOLDER STATEMENT   prints the answer, as plain lines
+#   postgresql.sh stop FOLDER            stops it, and removes the folder
 # Needs the Debian package postgresql.
 set -euo pipefail
 # shellcheck source=tests/engines/wait.sh
@@ -27,7 +27,7 @@ folder=$2
 bin=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)
 data=$folder/data
 
-# The server does not run as root.
+# PostgreSQL refuses to run as root.
 as_server() {
   if [ "$(id -u)" = 0 ]; then
     setpriv --reuid postgres --regid postgres --init-groups "$@"
@@ -36,7 +36,7 @@ as_server() {
   fi
 }
 
-# @param a signal, for the server and all that it has started
+# @param a signal for the server and all its child processes
 signal_all() {
   local server
   server=$(head -n 1 "$data/postmaster.pid")

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# A PostgreSQL with two standbys, one of which must have each commit, as plain processes on this machine, in some 8 s. For tests:
-# its data lies in FOLDER, nothing of it is synced but where that is asked for, and it has the one database "cairn", whose owner needs no password.
-# Who leads is in FOLDER/leader; a number N below is 0, 1 or 2. What takes a leader's place is what an agent such as Patroni does:
-# all standbys stop to listen, the one that has most of the log is promoted, the others follow it.
+# Starts a PostgreSQL with two standbys, one of which must confirm each commit, as plain processes on this machine, in some 8 s. For tests: its
+# data lies in FOLDER, is synced only if asked for, and has the one database "cairn", whose owner needs no password. FOLDER/leader names the
+# leader; a number N below is 0, 1 or 2. A failover does what an agent such as Patroni does: all standbys stop receiving, the one with most of the
+# log is promoted, the others follow it.
 #   replicas.sh start FOLDER [PORT [SYNCS]]    on 127.0.0.1, PORT to PORT + 2 (33200 if not given); SYNCS: fsync of all three, off if not given
-#   replicas.sh kill FOLDER N           as by a loss of power
-#   replicas.sh pause FOLDER N          stands still: connections are taken and not answered
+#   replicas.sh kill FOLDER N           kills it, as by a loss of power
+#   replicas.sh pause FOLDER N          stops it: connections are accepted and not answered
 #   replicas.sh resume FOLDER N
-#   replicas.sh revive FOLDER N         start it again, as what it was
-#   replicas.sh promote FOLDER          another than the leader leads
+#   replicas.sh revive FOLDER N         starts it again, in its former role
+#   replicas.sh promote FOLDER          makes another server the leader
 #   replicas.sh switch FOLDER           the leader steps down, another leads, and the former follows
 #   replicas.sh follow FOLDER N         a former leader becomes a standby, with a new copy of the leader's data
-#   replicas.sh whole FOLDER            wait until both standbys have what the leader has
-#   replicas.sh sql FOLDER N STATEMENT  its answer, as plain lines
-#   replicas.sh probe FOLDER            a commit at whoever leads: how it ended
-#   replicas.sh stop FOLDER             and remove the folder
+#   replicas.sh whole FOLDER            waits until both standbys have what the leader has
+#   replicas.sh sql FOLDER N STATEMENT  prints the answer, as plain lines
+#   replicas.sh probe FOLDER            commits at the leader, and prints how that ended
+#   replicas.sh stop FOLDER             stops all, and removes the folder
 # Needs the Debian package postgresql.
 set -euo pipefail
 # shellcheck source=tests/engines/wait.sh
@@ -29,7 +29,7 @@ case $1 in
 start | revive | promote | switch | follow | whole) show_logs_on_failure "$folder" ;;
 esac
 
-# The server does not run as root.
+# PostgreSQL refuses to run as root.
 as_server() {
   if [ "$(id -u)" = 0 ]; then
     setpriv --reuid postgres --regid postgres --init-groups "$@"
@@ -53,7 +53,7 @@ control() { # N ACTION...
   (cd "$folder" && as_server "$bin/pg_ctl" -D "$folder/n$n" -w -l "$folder/log$n" "$@") >/dev/null </dev/null
 }
 
-# The server and all that it has started, at one moment.
+# Signals the server and all its child processes at one moment.
 signal_all() { # SIGNAL N
   local server
   server=$(head -n 1 "$folder/n$2/postmaster.pid")
@@ -68,7 +68,7 @@ are_gone() { # PID...
   done
 }
 
-# What it leaves names a process that somebody may not have buried yet, as which another start would see it.
+# Removes the pid file: the process it names may be a zombie, which the next start would take for a running server.
 kill_all() { # N
   local all
   all=$(head -n 1 "$folder/n$1/postmaster.pid")
@@ -118,7 +118,7 @@ is_alive() { # N
   sql "$1" "SELECT 1" >/dev/null 2>&1
 }
 
-# All that it has on its disk; one that was started again knows nothing of what it once received.
+# Has the server applied all of its log on disk? A restarted server does not know what it received before.
 has_replayed() { # N
   listens_no_more "$1" &&
     [ "$(sql "$1" "SELECT wait_event FROM pg_stat_activity WHERE backend_type = 'startup'")" = RecoveryRetrieveRetryInterval ]
@@ -129,7 +129,7 @@ promote() {
   for n in $(others); do
     ! is_alive "$n" || alive+=("$n")
   done
-  # What the former leader still sends must count for nobody, before it is asked who has most.
+  # No standby may receive more from the former leader once their logs are compared.
   for n in "${alive[@]}"; do
     set_up "$n" primary_conninfo ""
   done
@@ -147,7 +147,7 @@ promote() {
   done
 }
 
-# A promoted one may be behind what its former leader had and told nobody: that goes.
+# The promoted server may lack commits that the former leader never acknowledged. Those are discarded.
 follow() { # N
   control "$1" -m immediate stop 2>/dev/null || true
   rm -rf "$folder/n$1"
@@ -179,7 +179,7 @@ END
   as_server "$bin/createdb" -h 127.0.0.1 -p "$port" -U cairn cairn
   copy_of 0 1
   copy_of 0 2
-  # The same on all, so that it holds for whoever leads.
+  # The same setting on all servers, since each may become the leader.
   for n in 0 1 2; do
     set_up $n synchronous_standby_names "ANY 1 (n0, n1, n2)"
   done

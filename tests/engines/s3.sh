@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Everything that wants a real S3 service, with one that is started for it: the script here that SERVICE names, ceph or garage.
-#   s3.sh SERVICE STORE_CONTRACT S3_CONTRACT    contract programs and clients' tests over it. With a PostgreSQL there is, too, daemons have
-#                                               their index in that as well, for some of them
-#   s3.sh SERVICE BUILD-FOLDER                  what a daemon does without it, where what is answered late counts as silence; and what the bench
+# Runs every test that needs a real S3 service, and starts one by the script that SERVICE names, ceph or garage.
+#   s3.sh SERVICE STORE_CONTRACT S3_CONTRACT    contract programs and clients' tests over it. If PostgreSQL is installed, too, some tests have
+#                                               their index there
+#   s3.sh SERVICE BUILD-FOLDER                  tests of a daemon whose service fails, where late answers count as silence; and what the bench
 #                                               says of it
 # Programs and tests are run one after the other, and each says how many it counted. 77: the programs of the service are not there.
 set -euo pipefail
@@ -38,10 +38,10 @@ fi
 CAIRN_STORE=s3 tests/clients/run.sh tests/clients/xet/test_hf_xet.py tests/clients/xet/test_fetch.py || status=1
 CAIRN_STORE=s3-fetch tests/clients/run.sh tests/clients/xet/test_hf_download.py -k "whole_files or streams" || status=1
 tests/clients/run.sh tests/clients/engines/test_s3_changes.py || status=1
-# Both engines together.
+# Tests that need both engines.
 if tests/engines/postgresql.sh find; then
   start_postgresql
-  CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/*/test_{cluster,cluster_clock,cluster_hub,cluster_jobs,cluster_races,cluster_commands,left_overs}.py || status=1
+  CAIRN_INDEX=postgres CAIRN_STORE=s3 tests/clients/run.sh tests/clients/*/test_{cluster,cluster_clock,cluster_hub,cluster_jobs,cluster_mirror,cluster_races,cluster_commands,left_overs}.py || status=1
   CAIRN_INDEX=postgres tests/clients/run.sh tests/clients/engines/test_s3_changes.py || status=1
   tests/clients/run.sh tests/clients/operate/test_move.py || status=1
   if command -v /usr/sbin/haproxy >/dev/null; then

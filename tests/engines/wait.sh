@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by the scripts that start engines.
 
-# wait_for SECONDS COMMAND...: until it succeeds; else the script, or the subshell of begin, ends
+# wait_for SECONDS COMMAND...: repeats COMMAND until it succeeds; after SECONDS ends the script, or the subshell of begin
 wait_for() {
   local end=$((SECONDS + $1))
   shift
@@ -14,19 +14,19 @@ wait_for() {
   done
 }
 
-# show_logs FOLDER: the last lines of each log of an engine
+# show_logs FOLDER: prints the last lines of each of the engine's logs
 show_logs() {
   find "$1" -maxdepth 1 -type f \( -name '*.log' -o -name '*.out' -o -name 'log*' \) -size +0 -print0 | sort -z | xargs -0r tail -v -n 8
 }
 
-# show_logs_on_failure FOLDER: from here on, when the script fails
+# show_logs_on_failure FOLDER: shows the logs if the script fails from now on
 show_logs_on_failure() {
   logs_folder=$1
   trap '[ $? = 0 ] || show_logs "$logs_folder" >&2' EXIT
 }
 
-# begin FOLDER COMMAND...: what it prints goes to FOLDER/start.out. The script ends when one of its steps fails; a shell ignores failed
-# steps of a function that stands before ||, so call this on a line of its own.
+# begin FOLDER COMMAND...: runs COMMAND with its output in FOLDER/start.out, and ends the script if a step fails. A shell ignores failed
+# steps of a function before ||, so call this on a line of its own.
 begin() {
   local folder=$1 status
   shift

@@ -1,19 +1,19 @@
-/* Files for fuzz targets, which run without Check. Every call ends the program when it fails. */
+/* Files for fuzz targets, which run without Check. Every call ends the program if it fails. */
 #ifndef CAIRN_TESTS_FUZZ_FILES_H
 #define CAIRN_TESTS_FUZZ_FILES_H
 
 #include "base/buf.h"
 
-/** A new folder below $TMPDIR or /tmp; its name is static: one a program. */
+/** Makes one folder for the program, below $TMPDIR or /tmp. @return its name, static */
 const char *files_folder(void);
 
-/** Remove the folder and all in it. */
+/** Removes the folder and all files in it. */
 void files_remove(void);
 
-/** Write a file of mode 0600 into the folder. */
+/** Writes a file of mode 0600 into the folder. */
 void files_write(const char *name, const void *bytes, size_t len);
 
-/** Append a whole file of tests/data. */
+/** Appends a whole file of tests/data. */
 void files_add_data(struct cairn_buf *out, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* Shared by the fuzz targets. A target aborts when a parser breaks a promise; sanitizers see the rest. */
+/* Shared by the fuzz targets. A target aborts when a parser breaks a promise; sanitizers find the other faults. */
 #ifndef CAIRN_TESTS_FUZZ_FUZZ_H
 #define CAIRN_TESTS_FUZZ_FUZZ_H
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** 1 in the program that replays a corpus (meson.build), where every answer is waited for. */
+/** 1 in the program that replays a corpus (meson.build): it waits for every answer. */
 #ifndef FUZZ_REPLAYS
 #define FUZZ_REPLAYS 0
 #endif
@@ -22,8 +22,8 @@ static inline void fuzz_must(bool right)
 		abort();
 }
 
-/** The bytes up to the first zero as a text, allocated to its exact length, so that a sanitizer sees a read past the
- *  end; owned by the caller, free() or CLEANUP(fuzz_textp). */
+/** Returns the bytes up to the first zero as a text, allocated to its exact length, so that a sanitizer notices a read
+ * past the end. Owned by the caller: free() or CLEANUP(fuzz_textp). */
 static inline char *fuzz_text(const uint8_t *bytes, size_t len)
 {
 	char *text = strndup((const char *)bytes, len);

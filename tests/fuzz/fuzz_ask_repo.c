@@ -1,6 +1,5 @@
-/* The address of an upstream; and its answer about a repository: "CODE X-Error-Code", and after a line feed the body.
- * An accepted address is one host and one port. An accepted answer has a plausible id and a commit, a refused one a
- * rule. */
+/* The address of an upstream, and its answer about a repository: "CODE X-Error-Code", after a line feed the body. An
+ * accepted address is a host and a port. An accepted answer has a plausible id and a commit, a refused one a rule. */
 #include "fuzz/fuzz.h"
 #include "mirror/hub/ask_repo.h"
 

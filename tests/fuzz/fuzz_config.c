@@ -25,7 +25,7 @@ static void config_check_limits(const struct config *config)
 	fuzz_must(config->spool_bytes_max >= config->shard_bytes_max);
 }
 
-/* The file has no name, so it disappears when closed. */
+/* Makes a file without a name, which disappears when closed. */
 static int config_file(char path[static 32], const char *text, size_t len)
 {
 	int fd = memfd_create("settings", MFD_CLOEXEC);
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	if (!silent)
 		silent = fopen("/dev/null", "w");
 	FILE *out = stdout, *err = stderr;
-	stdout = stderr = silent; /* complaints, and the answer to --help */
+	stdout = stderr = silent; /* drops complaints, and the answer to --help */
 	enum config_result result = config_load(&config, argc, argv);
 	stdout = out;
 	stderr = err;

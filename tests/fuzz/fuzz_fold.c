@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct cairn_diag diag = {0};
 	enum cairn_status status = cairn_fold_open(&f, &source, &diag);
 	if (status != CAIRN_OK && status != CAIRN_E_NOMEM && (!diag.rule || diag.text[0] == '\0'))
-		abort(); /* refused without a reason */
+		abort(); /* a refusal must have a rule */
 	if (status != CAIRN_OK)
 		return 0;
 	const struct cairn_fold_index *ix = cairn_fold_index_of(f);

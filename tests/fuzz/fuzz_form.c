@@ -29,7 +29,7 @@ static void form_put_part(struct cairn_buf *out, const char *boundary, const str
 	cairn_buf_printf(out, "\r\n");
 }
 
-/* A boundary that occurs in no part. */
+/* Makes a boundary that occurs in no part. */
 static void form_boundary(char out[static 16], const uint8_t *bytes, size_t len)
 {
 	for (unsigned n = 0;; n++) {

@@ -1,5 +1,5 @@
-/* Bytes on a connection to the whole daemon in this process: HTTP library, gate, routes, workers, index and store. A
- * xorb and a file exist. The secret is fixed, so a signed address stays valid. Any reply is HTTP, and not a 500. */
+/* Bytes on a connection to the daemon in this process: HTTP library, gate, routes, workers, index and store. The store
+ * has a xorb and a file. The secret is fixed, so a signed address stays valid. Any reply must be HTTP, not a 500. */
 #include "fuzz/files.h"
 #include "fuzz/fuzz.h"
 #include "server/daemon.h"
@@ -23,7 +23,7 @@ static struct app app;
 static struct sockaddr_un app_address;
 static socklen_t app_address_len;
 
-/* A socket without a file and without a port, so that parallel runs do not collide. */
+/* Makes an abstract socket, so that parallel runs do not collide. */
 static int http_listen(void)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -85,7 +85,7 @@ static void http_start(void)
 	static const char SETTINGS_TEXT[] = "workers = 1\nconnections_max = 200\nhead_bytes_max = 4K\n"
 					    "reserve_bytes = 0\naccess_log = no\nlog_level = error\n"
 					    "idle_timeout = 1s\nhead_timeout = 1s\n"
-					    "public_url = http://x\n"; /* the Host in most inputs */
+					    "public_url = http://x\n"; /* the Host header in most inputs */
 	static const char SECRET[] = "a secret of the fuzz target, and nothing else";
 	const char *folder = files_folder();
 	char file[256];

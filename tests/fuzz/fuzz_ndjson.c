@@ -6,7 +6,7 @@
 #include "cli/pull/pull_plan.h"
 #include "fuzz/fuzz.h"
 
-/* A text that was read can be written and read again. */
+/* Checks that a text that was read can be written and read again. */
 static void ndjson_text(const char *text)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf out = cairn_buf_init(1 << 20);
@@ -35,7 +35,7 @@ static void ndjson_walk(const struct cairn_json *value)
 		ndjson_walk(cairn_json_get(value, (const char *[]){"event", "metrics", "files", "error"}[i]));
 }
 
-/* An accepted manifest stays within its folder, and is the same after writing and reading. */
+/* Checks that an accepted manifest stays within its folder, and is the same after writing and reading. */
 static void ndjson_manifest(const uint8_t *bytes, size_t len)
 {
 	CLEANUP(manifest_fini) struct manifest m = {0};

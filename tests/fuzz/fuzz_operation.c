@@ -1,5 +1,5 @@
-/* Lines of JSON that change a bucket, and lines that are committed to a repository: accepted values are within their
- * limits and lead nowhere else. */
+/* Lines of JSON that change a bucket, and lines that are committed to a repository. Accepted values are within their
+ * limits, and no path leads out. */
 #include "fuzz/fuzz.h"
 #include "hub/commit.h"
 #include "hub/operation.h"

@@ -1,5 +1,5 @@
-/* The head of a request: "METHOD target", then one header a line. An accepted head has one meaning: a target without
- * odd bytes, path arguments of one plain segment each, at most one length. No log line shows a secret. */
+/* The head of a request: "METHOD target", then one header on each line. An accepted head has one meaning: a target
+ * without odd bytes, path arguments of one plain segment each, and at most one length. No log line shows a secret. */
 #include "fuzz/fuzz.h"
 #include "server/app.h"
 #include "server/http/http_head.h"

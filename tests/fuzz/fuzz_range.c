@@ -1,4 +1,4 @@
-/* Range headers, and the ranges of a signed address: accepted ones are ordered, and survive writing and reading. */
+/* Range headers, and ranges of a signed address. Accepted ones are ordered, and the same after writing and reading. */
 #include "cas/object/fetch_grant.h"
 #include "fuzz/fuzz.h"
 #include "server/ask/range_header.h"

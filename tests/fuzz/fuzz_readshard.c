@@ -1,4 +1,4 @@
-/* Arbitrary bytes as a Read Shard: opened, looked up and verified. Accepted ones can be listed and searched. */
+/* Arbitrary bytes as a Read Shard: opened, looked up and verified. An accepted one can be listed and searched. */
 #include "archive/readshard/reader.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Names, paths, revisions in addresses, names of refs. Each split of an address is the start of the next longer one. */
+/* Names, paths, revisions in addresses, and names of branches and tags. Each split of an address is the beginning of
+ * the next longer one. */
 #include "fuzz/fuzz.h"
 #include "hub/name.h"
 #include "hub/path.h"
@@ -19,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	fuzz_must(fault || !cairn_hub_path_fault(text));
 	fuzz_must(fault ||
 		  (strcasecmp(text, ".git") != 0 && strncasecmp(text, ".git/", 5) != 0 && !strstr(text, "/.git/")));
-	if (cairn_hub_name_is_good(text)) /* a good name can stand in addresses, and is a path of one part */
+	if (cairn_hub_name_is_good(text)) /* a valid name can be part of an address, and is a path of one segment */
 		fuzz_must(!strpbrk(text, "/%?# ") && !cairn_hub_path_fault(text) && strlen(text) <= CAIRN_HUB_NAME_MAX);
 	(void)cairn_hub_name_is_reserved(text);
 	cairn_hub_ref_name(text, &ref);

@@ -1,4 +1,4 @@
-/* The head of a file of tensors: whatever it contains, the results add up and fit their buffers. */
+/* The head of a file of tensors. The sums add up and fit their buffers, whatever it contains. */
 #include "base/utf8.h"
 #include "fuzz/fuzz.h"
 #include "hub/safetensors.h"

@@ -1,4 +1,4 @@
-/* Arbitrary bytes as an upload to a store that knows no xorb: strictly, and with xorbs that are kept elsewhere. */
+/* Arbitrary bytes as an upload to a store that knows no xorb: verified strictly, and with xorbs kept elsewhere. */
 #include "fuzz/fuzz.h"
 #include "verify/verify.h"
 
@@ -13,7 +13,8 @@ static enum cairn_status know_nothing(void *ctx, const struct cairn_hash *xorb, 
 	return CAIRN_E_NOT_FOUND;
 }
 
-/* A refusal has a rule and a place within the bytes. An acceptance has none, and sums that the bytes allow. */
+/* Verifies the bytes. A refusal has a rule and an offset within the bytes. An accepted shard has neither, and its sums
+ * are possible for so many bytes. */
 static void fuzz_verify(const uint8_t *bytes, size_t len, bool strict, bool external)
 {
 	struct cairn_verify_options options = CAIRN_VERIFY_DEFAULTS;

@@ -1,5 +1,5 @@
-/* Arbitrary bytes as files of a TileDB array. The first byte chooses: a schema, the metadata of a fragment of our
- * exports' schema, or a tile behind the description of its filters. */
+/* Arbitrary bytes as files of a TileDB array. The first byte selects: a schema, the metadata of a fragment of our
+ * exports' schema, or a tile after the description of its filters. */
 #include "archive/tiledb/fragment.h"
 #include "fuzz.h"
 
@@ -26,7 +26,7 @@ static void fuzz_schema(struct cairn_tiledb_codec *codec, struct cairn_tiledb_vi
 	}
 }
 
-/* The fields of tests/data/archive/tiledb/ours_plain_meta. */
+/* Sets up the fields of tests/data/archive/tiledb/ours_plain_meta. */
 static void fuzz_own_schema(struct cairn_tiledb_schema *s)
 {
 	static const uint8_t types[] = {CAIRN_TILEDB_CHAR,   CAIRN_TILEDB_UINT32, CAIRN_TILEDB_UINT64,
@@ -43,7 +43,7 @@ static void fuzz_own_schema(struct cairn_tiledb_schema *s)
 	s->dims[0].cell_values = CAIRN_TILEDB_VAR;
 }
 
-/* Looks at every part of an accepted fragment. */
+/* Reads every part of an accepted fragment. */
 static void fuzz_look(const struct cairn_tiledb_fragment *f, const struct cairn_tiledb_schema *schema)
 {
 	struct cairn_tiledb_mbr mbr;
@@ -98,7 +98,7 @@ static void fuzz_tile(struct cairn_tiledb_codec *codec, struct cairn_tiledb_view
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-	static struct cairn_tiledb_codec *codec; /* kept for all inputs, as a reader keeps it for all tiles */
+	static struct cairn_tiledb_codec *codec; /* used for all inputs, as a reader uses it for all tiles */
 	if (!codec)
 		codec = cairn_tiledb_codec_new();
 	if (!codec || len == 0)

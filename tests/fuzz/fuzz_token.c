@@ -1,5 +1,5 @@
-/* A token; claims ("{"), which are signed here first, so that they are read; or a key in PEM ("-"). An accepted
- * token says who may do what until when. A token with a changed signature is never accepted. */
+/* A token; claims ("{"), which are signed first, so that they are read; or a key in PEM ("-"). An accepted token says
+ * who may do what until when. A token with a changed signature is never accepted. */
 #include "base/base64.h"
 #include "base/json.h"
 #include "fuzz/files.h"
@@ -12,7 +12,7 @@
 
 static const int64_t NOW_UNIX_S = 1700000000;
 static const struct cairn_token_binding TOKEN_BINDING = {CAIRN_TOKEN_ANY, NULL};
-static struct cairn_token_keys *token_keys; /* HS256 and the public halves of the others; loaded once */
+static struct cairn_token_keys *token_keys; /* HS256, and the public halves of the other keys; loaded once */
 
 static void token_load_keys(void)
 {
@@ -54,7 +54,8 @@ static void token_add(struct cairn_buf *out, const uint8_t *bytes, size_t len)
 	cairn_base64url_encode(text, bytes, len);
 }
 
-/* The signature is right, so a refusal is about the claims. If any byte of the signature changes, it is wrong. */
+/* Signs claims and verifies the token. The signature is right, so a refusal is about the claims. If any byte of the
+ * signature is changed, it is wrong. */
 static void token_sign(const uint8_t *claims, size_t len)
 {
 	static const char HEADER[] = "{\"alg\":\"HS256\",\"typ\":\"JWT\"}";
@@ -75,9 +76,9 @@ static void token_sign(const uint8_t *claims, size_t len)
 	struct cairn_diag diag = {0};
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
 	bool readable = cairn_json_parse(&json, (const char *)claims, len) == CAIRN_OK;
-	if (!token_verify((const char *)token.bytes, &diag)) /* the library that checks the signature needs JSON, too */
+	if (!token_verify((const char *)token.bytes, &diag)) /* the library that checks signatures needs JSON, too */
 		fuzz_must(!readable || strcmp(diag.rule, "token.signature") != 0);
-	token.bytes[signature + len % 42] ^= 1; /* another letter, mostly of the same alphabet */
+	token.bytes[signature + len % 42] ^= 1; /* another letter, usually of the same alphabet */
 	diag = (struct cairn_diag){0};
 	fuzz_must(!token_verify((const char *)token.bytes, &diag) && strcmp(diag.rule, "token.signature") == 0);
 }

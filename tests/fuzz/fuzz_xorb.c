@@ -6,7 +6,7 @@
 #include "xorb/reader.h"
 #include "xorb/verifier.h"
 
-/* The results that must not depend on how a body is cut into pieces. */
+/* The results, which must not depend on how a body is cut into pieces. */
 struct verdict {
 	enum cairn_status status;
 	const char *rule;
@@ -32,7 +32,7 @@ static struct verdict fuzz_verify(const uint8_t *bytes, size_t len, size_t piece
 	return verdict;
 }
 
-/* An accepted xorb must read back as the verifier saw it. */
+/* Checks that an accepted xorb reads as the verifier saw it. */
 static void fuzz_read(const uint8_t *bytes, size_t len, const struct verdict *verdict)
 {
 	CLEANUP(cairn_codec_freep) struct cairn_codec *codec = cairn_codec_new();

@@ -1,5 +1,5 @@
-/* A footer, the bytes after the first, behind a xorb of one to three chunks. An accepted footer agrees with the
- * chunks in every field. A footer that agrees, with any nonce, is accepted. */
+/* A footer after a xorb of one to three chunks. The first byte selects the xorb, the others are the footer. An accepted
+ * footer agrees with the chunks in every field. A footer that agrees, with any nonce, is accepted. */
 #include "base/buf.h"
 #include "fuzz/fuzz.h"
 #include "xorb/footer.h"

@@ -30,7 +30,7 @@ static bool replay_file(const char *path)
 		return false;
 	}
 	size_t len = (size_t)st.st_size;
-	/* The buffer is exactly as long as the file, so that a sanitizer sees a read past the end. */
+	/* exactly as long as the file, so that a sanitizer notices a read past the end */
 	CLEANUP(replay_freep) uint8_t *bytes = malloc(len ? len : 1);
 	if (!bytes || fread(bytes, 1, len, f) != len) {
 		(void)fprintf(stderr, "%s: cannot read all %zu bytes\n", path, len);
@@ -42,7 +42,7 @@ static bool replay_file(const char *path)
 	return true;
 }
 
-/* @return number of files run; -1: the folder or a file cannot be read */
+/* Runs the files of a folder. @return their number; -1: the folder or a file cannot be read */
 static int replay_folder(const char *folder)
 {
 	CLEANUP(cairn_folder_close) struct cairn_folder dir = {0};

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# How ./dev chooses tests by words, and what .ci/run makes of skips and of tests that are unsteady.
+# How ./dev chooses tests by words, and how .ci/run counts skips and unsteady tests.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 here=$(cd "$(dirname "$0")/../.." && pwd)
 
-# chosen LINE TEXT WORD...: with these words, line LINE of what choose.py prints is TEXT
+# chosen LINE TEXT WORD...: checks that choose.py prints TEXT in line LINE for these words
 chosen() {
   local line=$1 text=$2 said
   shift 2
@@ -36,7 +36,7 @@ chosen 2 "tidy" lint
 chosen 4 "" lint
 chosen 5 "unknown: nothing tests/clients/test_none.py" fetch nothing tests/clients/test_none.py
 
-# judged KIND EXPECTED LINE: what .ci/judge.py prints of it
+# judged KIND EXPECTED LINE: checks what .ci/judge.py prints for the line
 judged() {
   local said
   said=$(printf '%s\n' "$3" | python3 "$WORK/ci/judge.py" "$1")
@@ -53,7 +53,7 @@ judged unsteady "" "unsteady: test_a.py::test_c"
 judged unsteady "unsteady: test_a.py::test_b" "unsteady: test_a.py::test_b"
 judged unsteady "" "unsteady: a: FAILED test_a.py::test_b - assert 0"
 
-# What count.py prints is what judge.py reads, and the last line is the sum.
+# judge.py can read the lines that count.py prints, and the last of these is the sum.
 printf '{"name": "cairn:clients+both / one", "result": "OK", "stdout": "SKIPPED [2] tests/clients/test_one.py:3: there is no disk\\n1 passed, 2 skipped in 0.1s\\n"}\n' >"$WORK/log"
 run 0 python3 "$here/tests/support/count.py" --more "more tests" "$WORK/log"
 [ "$(cat "$WORK/out")" = "skipped: one: 2: tests/clients/test_one.py:3: there is no disk

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What an operator does: rm, share, gc, stats, key, telemetry against a running daemon, fsck on a stopped one.
+# Commands of an operator: rm, share, gc, stats, key, telemetry against a running daemon, fsck on a stopped one.
 . "$(dirname "$0")/common.sh"
 
 python3 - "$WORK" <<'PY'
@@ -33,11 +33,9 @@ for command in "rm $one" "share $one" gc stats "key list" "key add x" "key revok
   run 69 "$CAIRN" $command --server http://127.0.0.1:1 --retries 0
 done
 
-# --- usage
 run 0 "$CAIRN" usage --fresh
 out "  (the operator)"
 
-# --- stats
 run 0 "$CAIRN" stats --json
 is "$(json 'd["files"], d["xorbs"], d["file_bytes"], d["unreferenced_xorbs"]')" "(2, 2, 5242880, 0)" "stats"
 run 0 "$CAIRN" stats
@@ -58,7 +56,6 @@ is "$(json 'd["shared"]')" False "shared twice"
 run 66 "$CAIRN" share "$absent"
 err "does not know it"
 
-# --- key
 run 64 "$CAIRN" key add all --repo ''
 err "leave it out"
 run 64 "$CAIRN" key add all --scope read,rite
@@ -94,7 +91,6 @@ for words in "add" "list x" "revoke" "revoke x" "revoke 0" "revoke 1 2" "list --
   run 64 "$CAIRN" key $words
 done
 
-# --- telemetry
 run 0 "$CAIRN" telemetry
 no_out
 for event in first second; do
@@ -105,7 +101,8 @@ body = json.dumps({"event": event, "metrics": {"bytes": 7}}).encode()
 urllib.request.urlopen(urllib.request.Request(url + "/v1/telemetry", body, {"Authorization": "Bearer " + token})).read()
 PY
 done
-# It is kept without anybody waiting for it; the key that follows in the same queue shows that it is there.
+# The daemon stores the report after answering. Once the following key is made, by the same queue, the report is stored,
+# too.
 run 0 "$CAIRN" key add barrier
 run 0 "$CAIRN" telemetry --limit 1
 out '"second"'
@@ -114,9 +111,8 @@ is "$(json '[(t["body"]["event"], t["body"]["metrics"]["bytes"]) for t in d["tel
 run 64 "$CAIRN" telemetry --limit 0
 run 64 "$CAIRN" telemetry --limit 513
 
-# --- rm and gc
-run 66 "$CAIRN" rm "$one" --repo ann/cat # it is the operator's
-run 65 "$CAIRN" rm "$one" --repo '&repo=' # escaped, or it would be another question
+run 66 "$CAIRN" rm "$one" --repo ann/cat # the file is the operator's
+run 65 "$CAIRN" rm "$one" --repo '&repo=' # the command must escape it, or the query would be another one
 run 0 "$CAIRN" rm "$one"
 out "forgotten"
 run 66 "$CAIRN" rm "$one"
@@ -141,7 +137,6 @@ run 0 "$CAIRN" gc
 out "0 xorbs retired, 1 deleted, 3.0 MiB freed"
 run 64 "$CAIRN" gc now
 
-# --- fsck
 run 73 "$CAIRN" fsck --data-dir "$WORK/data"
 err "stop it first"
 stop_server
@@ -154,7 +149,7 @@ run 64 "$CAIRN" fsck --data-dir "$WORK/data" --xorbs elsewhere
 run 0 "$CAIRN" fsck --data-dir "$WORK/data"
 no_err
 out "0 problems, 0 repaired, 0 left"
-# Of a backup, which has no file "lock" yet.
+# A backup has no file "lock" yet.
 mkdir -m 0700 "$WORK/copy"
 cp -a "$WORK/data/index.sqlite" "$WORK/data/objects" "$WORK/data/secret" "$WORK/copy"
 run 0 "$CAIRN" fsck --data-dir "$WORK/copy"
@@ -188,7 +183,7 @@ CAIRN_TOKEN=$WRITE
 stop_server
 run 0 "$CAIRN" fsck --data-dir "$WORK/data" --json
 is "$(json 'd["problems"]')" "[]" "after the repair"
-# What ends a check before its end is told together with what to do.
+# A check that breaks off reports the reason together with what to do.
 python3 -c 'import sqlite3, sys
 index = sqlite3.connect(sys.argv[1])
 index.execute("PRAGMA ignore_check_constraints = 1")

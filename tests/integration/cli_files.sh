@@ -2,7 +2,6 @@
 # hash, inspect, verify and token on files, with the vectors of the reference clients.
 . "$(dirname "$0")/common.sh"
 
-# --- hash
 for name in empty one_byte small b8191 b8192 b8193; do
   run 0 "$CAIRN" hash --json --chunks --xorbs "$DATA/files/$name"
   python3 - "$WORK/out" "$DATA/files.json" "$name" <<'PY' || fail "hash $name"
@@ -73,7 +72,7 @@ assert len(by_offset) == sum(1 + 2 * len(f["entries"]) + 1 for f in want["files"
     1 + len(x["chunks"]) for x in want["xorbs"]) + 2
 PY
 
-# --- every mutant is refused with a cause, but for those that only a server's state shows
+# --- every mutant is refused with a cause, except those that only a server can detect
 python3 - "$DATA" <<'PY' >"$WORK/mutants"
 import json, sys
 data = sys.argv[1]
@@ -91,10 +90,10 @@ while read -r kind file expect hash name; do
   [ "$expect" = 200 ] || want=65
   options=()
   case $name in
-  # what a shard refers to, and is not described in it, is not judged offline
+  # an offline check cannot judge xorbs that a shard names without describing them
   term_unknown_xorb | cas_phantom_xorb | phantom_file_and_xorb) want=0 ;;
   dedupe_term_verification_wrong) want=0 ;;
-  path_hash_nonhex | path_hash_short) continue ;; # of the request, not of the body
+  path_hash_nonhex | path_hash_short) continue ;; # faults of the request, not of the body
   esac
   [ "$kind" = shard ] || options=(--hash "$hash")
   run "$want" "$CAIRN" inspect --json "${options[@]}" "$DATA/$file"
@@ -106,17 +105,17 @@ done <"$WORK/mutants"
 [ "$n" -gt 100 ] || fail "only $n mutants"
 run 65 "$CAIRN" verify --xorbs "$WORK/xorbs" "$DATA"/invalid/108_*.shard
 run 65 "$CAIRN" inspect "$DATA"/invalid/043_*.shard
-out "term @" # what comes before the offence is shown
+out "term @" # records before the fault are printed
 err "term.range_hash"
 err "expected"
 
-# --- pack: what is no hash is told before the file is looked at
+# --- pack: a malformed hash is refused before the file is opened
 run 64 "$CAIRN" pack get "$WORK/absent.shard" nothash
 err '"nothash" is not a hash'
 run 64 "$CAIRN" pack delete "$WORK/absent.shard" nothash
 err '"nothash" is not a hash'
 
-# --- names that steer a terminal: an escape, its form of one byte, one that turns the direction
+# --- names that control a terminal: an escape, its one-byte form, and a change of direction
 nasty=$WORK/$(printf 'a\033[31mb\302\233c\342\200\256d')
 cp "$WORK/key" "$nasty" 2>/dev/null || echo x >"$nasty"
 run 0 "$CAIRN" hash "$nasty"
@@ -127,7 +126,6 @@ run 0 "$CAIRN" hash --json "$nasty"
 is "$(json 'd["files"][0]["path"]' 2>/dev/null | tail -c 9 | od -An -c | tr -d ' \n')" "$(printf '%s\n' "$nasty" | tail -c 9 | od -An -c | tr -d ' \n')" "a name in JSON"
 LC_ALL=C grep -q "$(printf '\302\233')" "$WORK/out" && fail "JSON steers a terminal"
 
-# --- token
 run 0 "$CAIRN" token --new-key "$WORK/key"
 no_out
 is "$(stat -c %a "$WORK/key")" 600 "mode of a key"

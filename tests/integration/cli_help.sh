@@ -34,8 +34,8 @@ for command in $commands; do
   err "--no-such-option"
   err "cairn $command --help"
   case $command in
-  claims | gc | ls | stats | telemetry | usage) run 64 "$CAIRN" "$command" argument ;; # need none
-  quota) run 64 "$CAIRN" quota one 2 3 ;; # lists all without one
+  claims | gc | ls | stats | telemetry | usage) run 64 "$CAIRN" "$command" argument ;; # take no argument
+  quota) run 64 "$CAIRN" quota one 2 3 ;; # lists all quotas without an argument
   *) run 64 "$CAIRN" "$command" ;;
   esac
   no_out
@@ -75,7 +75,7 @@ run 64 "$CAIRN" stats --hepl
 err "did you mean --help?"
 run 64 "$CAIRN" stats --nonsense
 err 'there is no option "--nonsense"; see: cairn stats --help'
-# Whoever asks for JSON gets it of a failure, too: one object, and the exit code in it.
+# With --json a failure is also a JSON object, which has the exit code.
 for args in "push --json" "push --json --no-such-option x" "pull --json abc -o $WORK/x" "query --json abc" "rm --json abc" \
   "nonsense --json" "stats --json --server http://127.0.0.1:1 --retries 0" "fsck --json --data-dir $WORK/absent" \
   "fold list --json $WORK/absent" "token --json --key $WORK/absent" "push --json $WORK --server ftp://x" "backup --json --data-dir $WORK/absent $WORK/out.fold" \
@@ -88,7 +88,7 @@ for args in "push --json" "push --json --no-such-option x" "pull --json abc -o $
   is "$(json 'd["error"]["status"] == "ok"')" False "$args"
   [ -s "$WORK/err" ] || fail "$args: nothing for people"
 done
-run 66 "$CAIRN" push -- --json # a name
+run 66 "$CAIRN" push -- --json # --json is a file's name here
 err "--json: No such file"
 out "0 files"
 run 64 "$CAIRN" push --server
@@ -117,13 +117,13 @@ run 64 "$CAIRN" hash -qx "$0"
 err "no option \"-x\""
 run 64 "$CAIRN" pull abc -o x -o y
 err "given twice"
-# What cannot be made where it is wanted.
+# Files that cannot be created where they are wanted.
 run 73 "$CAIRN" token --new-key "$WORK/absent/key"
 run 66 "$CAIRN" migrate-store --data-dir "$WORK/absent" --to "$WORK/other"
-run 66 "$CAIRN" backups verify "$WORK" # what was forgotten to mount has no backups, and is none
+run 66 "$CAIRN" backups verify "$WORK" # a folder without backups, such as an unmounted disk, is an error
 err "no backups"
 [ ! -e "$WORK/lock" ] || fail "looking at a folder left a lock in it"
-# A full disk is an error also where only a help text is lost.
+# A full disk is an error even if only a help text is lost.
 got=0
 "$CAIRN" --help >/dev/full 2>/dev/null || got=$?
 is "$got" 74 "--help to a full disk"

@@ -37,7 +37,6 @@ cd "$WORK/got" || exit 1
 same() { cmp -s "$1" "$2" || fail "${3:-$2}: is not what was pushed"; }
 no_rest() { [ -z "$(find "$WORK" -name '*.part*')" ] || fail "$1: left $(find "$WORK" -name '*.part*')"; }
 
-# --- whole files
 for name in "${names[@]}"; do
   run 0 "$CAIRN" pull "${HASH[$name]}" -o "$name" --json
   no_err
@@ -55,14 +54,14 @@ rm tiny
 run 0 "$CAIRN" pull "${HASH[tiny]}" -o tiny -v -j 2
 err "cairn: GET /v1/fetch/"
 if grep -qF "?" "$WORK/err"; then fail "-v shows what signs a URL: $(cat "$WORK/err")"; fi
-# What is there already is not fetched again; what is another's is left as it is, unless one says so.
+# An existing file is not fetched again. A file of other content is kept, unless --force is given.
 run 0 "$CAIRN" pull "${HASH[random]}" -o random --json
 no_err
 is "$(json 'd["kept"], d["bytes"], d["fetched_bytes"]')" "(True, 5242880, 0)" "an identical file"
 run 0 "$CAIRN" pull "${HASH[random]}" -o random
 out "there already with this hash, nothing fetched"
 run 73 "$CAIRN" pull "${HASH[mixed]}" -o "$WORK/got/random" --json
-err "random is there and holds something else"
+err "random exists and has another content"
 is "$(json 'd["error"]["rule"], d["exit_code"]')" "('file.exists', 73)" "another's file, as JSON"
 same "$WORK/random" random
 printf 'x' | dd of=random bs=1 seek=5242879 conv=notrunc status=none # of the right length
@@ -78,7 +77,6 @@ got=0
 "$CAIRN" pull "${HASH[mixed]}" -o - >/dev/full 2>"$WORK/err" || got=$?
 is "$got" 73 "standard output on a full disk"
 
-# --- ranges
 size=$(stat -c %s "$WORK/mixed")
 for range in 0-0 0-8191 1-70000 5242870-5242890 100000- "$((size - 1))-" "0-$((size - 1))" "9999999-99999999999"; do
   run 0 "$CAIRN" pull "${HASH[mixed]}" -o part --range "$range" --force
@@ -100,7 +98,7 @@ for range in 5-4 x -5 1 1-2-3 99999999999999999999-; do
 done
 no_rest "ranges"
 
-# --- what cannot be
+# --- pulls that are refused
 run 64 "$CAIRN" pull "${HASH[mixed]}"
 err "-o"
 run 64 "$CAIRN" pull "${HASH[mixed]}" -o x --jobs 17
@@ -108,7 +106,7 @@ run 64 "$CAIRN" pull "${HASH[mixed]}" -o x --jobs 0
 run 66 "$CAIRN" pull "$(printf 'ab%.0s' {1..32})" -o x
 err "does not know it"
 err "no file that you may read has this hash"
-run 66 "$CAIRN" pull ffff -o x --server http://127.0.0.1:1 # nobody need be asked
+run 66 "$CAIRN" pull ffff -o x --server http://127.0.0.1:1 # refused without asking the server
 err "ffff: a hash has 64 hexadecimal digits, and this has 4: give all of it"
 run 66 "$CAIRN" pull absent.json -o x --json
 err "absent.json: there is no such file, and it is no hash"
@@ -117,7 +115,7 @@ run 77 "$CAIRN" pull "${HASH[mixed]}" -o x --token nonsense
 run 73 "$CAIRN" pull "${HASH[mixed]}" -o "$WORK/absent/x"
 mkdir folder
 run 73 "$CAIRN" pull "${HASH[mixed]}" -o folder
-for target in folder/ "$WORK/absent/"; do # told before anything is asked of the server
+for target in folder/ "$WORK/absent/"; do # refused before the server is asked
   run 64 "$CAIRN" pull "${HASH[mixed]}" -o "$target" --server http://127.0.0.1:1
   err "the target is a folder; name the file in it: ${target}NAME [file.target]"
 done
@@ -127,7 +125,7 @@ same "$WORK/random" link
 rm -f folder.part* link.part*
 echo precious >x.part
 run 73 "$CAIRN" pull "${HASH[mixed]}" -o x
-err "is not of a pull"
+err "was not made by a pull"
 is "$(cat x.part)" precious
 rm x.part
 [ ! -e x ] || fail "a failed pull made its target"
@@ -180,7 +178,7 @@ pull_that_stalls() {
   done
   is "$line" stalled "proxy"
 }
-# Killed in the second of its fetches: the first is kept, and is hashed again before it is believed.
+# Killed during the second fetch: the first one is kept, and is hashed again before it is used.
 interrupt() {
   pull_that_stalls resumed
   run 73 "$CAIRN" pull "${HASH[mixed]}" -o resumed # two at once
@@ -190,7 +188,7 @@ interrupt() {
   stop_proxy
   [ -s resumed.part ] && [ ! -e resumed ] || fail "an interrupted pull has no part, or its target"
 }
-# A name that somebody takes while a pull is under way is not written over.
+# A pull does not overwrite a file that somebody creates under its name meanwhile.
 pull_that_stalls taken
 echo precious >taken
 kill -9 "$PULL"
@@ -214,7 +212,7 @@ import sys
 with open(sys.argv[1], "r+b") as f:
     whole = f.read()
     at = [i for i in range(0, len(whole), 65536) if any(whole[i : i + 64])]
-    for i in at:  # a byte of what is there, everywhere
+    for i in at:  # changes single bytes all over the existing part
         f.seek(i)
         f.write(bytes([whole[i] ^ 1]))
 PY
@@ -242,7 +240,6 @@ rm bar
 run 0 on_terminal --quiet
 if grep -qF "[" "$WORK/out"; then fail "--quiet shows a bar"; fi
 
-# --- folders
 CAIRN_TOKEN=$("$CAIRN" token --key "$WORK/key" --scope write)
 mkdir -p "$WORK/tree/sub/deep" "$WORK/tree/nothing"
 cp "$WORK/text" "$WORK/tree/text"
@@ -266,7 +263,7 @@ run 0 "$CAIRN" push "$WORK/tree"
 cmp -s "$WORK/out" "$WORK/manifest" || fail "the manifest on standard output is another one"
 run 64 "$CAIRN" push "$WORK/tree" "$WORK/text"
 run 64 "$CAIRN" push "$WORK/text" --manifest "$WORK/m"
-# Nothing is put in the place of what is no file, and nothing is sent before that is known.
+# A manifest never replaces something that is not a file, and this is checked before anything is sent.
 mkfifo "$WORK/pipe"
 ln -s "$WORK/text" "$WORK/to_text"
 for target in "$WORK/pipe" "$WORK/to_text" "$WORK/absent/manifest" "$WORK/text/manifest"; do
@@ -290,7 +287,7 @@ printf 'y' | dd of=tree/sub/random bs=1 seek=4000000 conv=notrunc status=none
 rm tree/sub/empty
 chmod 600 tree/text
 run 73 "$CAIRN" pull "$WORK/manifest" -o tree --json
-err "sub/random: random is there and holds something else"
+err "sub/random: random exists and has another content"
 is "$(json 'd["fetched_files"], d["kept_files"], d["other_files"]')" "(1, 3, 1)" "a folder with another's file"
 [ -e tree/sub/empty ] || fail "another's file stops the pull of a folder"
 rm tree/sub/empty
@@ -299,7 +296,7 @@ out "2 files fetched"
 diff -r "$WORK/tree" tree || fail "the mended folder is another one"
 is "$(stat -c %a tree/text)" 640 "mode put right"
 no_rest "folders"
-# The longest names that a file system takes leave no room for an ending.
+# The longest names of a file system leave no room for the ending .part.
 long=$(printf 'n%.0s' {1..255})
 mkdir "$WORK/names"
 printf 'first' >"$WORK/names/$long"
@@ -346,15 +343,15 @@ hostile "f[3]['hash'] = f[4]['hash']"
 run 65 "$CAIRN" pull "$WORK/hostile" -o wrong-hash
 run 66 "$CAIRN" pull "$WORK/absent" -o x
 
-# --- an object that rots on the disk: the daemon refuses to send it and the command says which xorb; where the daemon does
-# not look, the command does, and names the chunk
+# An object rots on the disk. The daemon refuses to send it, and the command names the xorb. Where the daemon does not
+# check, the command does, and names the chunk.
 object_of() { find "$WORK/data" -type f -name "*$1*" | head -n 1; }
 flip() { # FILE OFFSET
   python3 -c 'import sys
 with open(sys.argv[1], "r+b") as f:
     f.seek(int(sys.argv[2])); b = f.read(1); f.seek(int(sys.argv[2])); f.write(bytes([b[0] ^ 0x40]))' "$1" "$2"
 }
-rot() { # NAME CODE WORD: a pull of it with a flipped bit exits so and says the xorb and the word, one without succeeds
+rot() { # NAME CODE WORD: a pull of NAME with a flipped bit exits with CODE, and says the xorb and WORD; one without succeeds
   local xorb object half
   "$CAIRN" hash --json --chunks --xorbs "$WORK/$1" >"$WORK/out"
   xorb=$(json 'd["files"][0]["xorbs"][0]["hash"]')

@@ -33,9 +33,9 @@ run 77 env -u CAIRN_TOKEN "$CAIRN" push "${files[@]}"
 run 66 "$CAIRN" push --token-file "$WORK/absent" "${files[@]}"
 run 64 "$CAIRN" push --token-file "$WORK/token" --token x "${files[@]}"
 
-# --- all of it, then nothing, then a fifth
+# --- the first push sends everything, the second nothing, the third a fifth
 run 0 "$CAIRN" push --json --token-file "$WORK/token" "${files[@]}"
-no_err # not a terminal: no bar
+no_err # the bar is for terminals only
 is "$(json 'len(d["files"]), d["new_bytes"] == d["bytes"], d["query_hits"], d["shards_new"]')" "(4, True, 0, 1)" "first push"
 [ "$(json 'd["sent_bytes"] < d["bytes"]')" = True ] || fail "text and floats were not packed"
 for i in 0 1 2 3; do
@@ -49,10 +49,10 @@ out "4 files,"
 out "0 bytes new"
 run 0 "$CAIRN" push --json --token-file "$WORK/token" "$WORK/shared"
 [ "$(json '1 << 20 <= d["new_bytes"] < 1.3 * (1 << 20)')" = True ] || fail "of the shared file $(json 'd["new_bytes"]') are new"
-# Without questions all of it is packed, but the xorb of the same chunks is not sent twice.
+# Without chunk queries everything is packed, but a xorb of the same chunks is not sent twice.
 run 0 "$CAIRN" push --json --no-dedupe --token-file "$WORK/token" "${files[@]}"
 is "$(json 'd["queries"], d["new_bytes"] == d["bytes"], d["xorbs_sent"]')" "(0, True, 0)" "push without questions"
-# On a terminal there is a bar, which leaves nothing on the screen; elsewhere, or when told so, there is none.
+# A bar is shown on a terminal, and leaves nothing on the screen. There is none elsewhere, or with --quiet.
 on_terminal() { script -qec "$(printf '%q ' "$CAIRN" push --token-file "$WORK/token" "$@" "${files[@]}")" /dev/null; }
 run 0 on_terminal --no-dedupe
 out " of 8.8 MiB, "
@@ -72,7 +72,6 @@ out "$WORK/empty"
 run 0 hash_on_terminal -q
 if grep -qF "[" "$WORK/out"; then fail "hash -q shows a bar"; fi
 
-# --- standard input
 run 0 "$CAIRN" push --json --token-file "$WORK/token" - --name words <"$WORK/text"
 is "$(json 'd["files"][0]["path"], d["new_bytes"]')" "('words', 0)" "standard input under a name"
 is "$(json 'd["files"][0]["hash"]')" "$("$CAIRN" hash "$WORK/text" | cut -d ' ' -f 1)" "hash of standard input"
@@ -87,7 +86,7 @@ err "--name goes with -"
 run 66 "$CAIRN" push --token-file "$WORK/token" - <&-
 err "standard input"
 
-# --- what cannot be read is left out, and the others are pushed
+# --- files that cannot be read are left out, and the others are pushed
 head -c 100000 /dev/urandom >"$WORK/one"
 head -c 100000 /dev/urandom >"$WORK/two"
 run 66 "$CAIRN" push --token-file "$WORK/token" "$WORK/one" "$WORK/absent" "$WORK/two"
@@ -95,12 +94,12 @@ err "$WORK/absent: No such file"
 out "2 files,"
 run 66 "$CAIRN" push --json --token-file "$WORK/token" "$WORK/absent" "$WORK/one" "$WORK/two"
 is "$(json '[f.get("error", {}).get("rule") for f in d["files"]], d["new_bytes"]')" "(['file.open', None, None], 0)" "a name that is absent"
-run 66 "$CAIRN" push --json --token-file "$WORK/token" --server http://127.0.0.1:1 "$WORK/absent" # nothing to send: not asked
+run 66 "$CAIRN" push --json --token-file "$WORK/token" --server http://127.0.0.1:1 "$WORK/absent" # nothing to send, so the server is not asked
 is "$(json 'len(d["files"]), d["sent_bytes"]')" "(1, 0)" "no name is there"
 run 74 "$CAIRN" push --token-file "$WORK/token" /proc/self/mem "$WORK/one" # opens, and cannot be read
 err "file.read"
 out "1 file,"
-run 77 "$CAIRN" push --json "$WORK/absent" "$WORK/one" # the server's refusal ends it, and is the object
+run 77 "$CAIRN" push --json "$WORK/absent" "$WORK/one" # the server's refusal ends the push, and is the JSON object
 is "$(json 'd["exit_code"], d["error"]["rule"], d["error"]["status"]')" "(77, 'server.answer', 'denied')" "a refusal as JSON"
 
 # --- several xorbs, sent at once
@@ -117,7 +116,6 @@ is "$(json 'd["error"]["rule"]')" server.answer "a refusal in mid-push"
 for jobs in 0 17 x; do run 64 "$CAIRN" push -j "$jobs" "$WORK/text"; done
 rm "$WORK/large"
 
-# --- query
 first=$("$CAIRN" hash --chunks "$WORK/random" | awk '$1 == "chunk" { print $2; exit }')
 run 0 "$CAIRN" query "$first"
 out "key"
@@ -134,7 +132,7 @@ is "$(json 'd["found"]')" False "unknown chunk"
 run 77 "$CAIRN" query --token nonsense "$first"
 stop_server
 
-# --- no server, a busy one, one that is something else
+# --- no server, a busy server, and a server that is not Cairn
 run 69 "$CAIRN" push --token x "$WORK/text"
 err "cannot reach"
 err "is it running, and is that its address (--server)?"

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the scripts share. Sourced; the environment names CAIRN, CAIRND and DATA (tests/data).
+# Functions that the scripts share. Sourced; the environment names CAIRN, CAIRND and DATA (tests/data).
 set -u
 : "${CAIRN:?the command to test}" "${DATA:?tests/data}"
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/cairn-it-XXXXXX")
@@ -23,7 +23,7 @@ done_testing() {
   echo "ok"
 }
 
-# run CODE COMMAND...: standard output to $WORK/out, standard error to $WORK/err; the exit code must be CODE
+# run CODE COMMAND...: runs it, with output in $WORK/out and $WORK/err; the exit code must be CODE
 run() {
   local want=$1 got=0
   shift
@@ -34,25 +34,25 @@ run() {
   fi
 }
 
-# out TEXT, err TEXT: the last run said so
+# out TEXT, err TEXT: checks that the last run printed TEXT on standard output, or standard error
 out() { grep -qF -- "$1" "$WORK/out" || fail "standard output has no \"$1\": $(head -c 300 "$WORK/out")"; }
 err() { grep -qF -- "$1" "$WORK/err" || fail "standard error has no \"$1\": $(head -c 300 "$WORK/err")"; }
 no_out() { [ ! -s "$WORK/out" ] || fail "standard output is not empty: $(head -c 300 "$WORK/out")"; }
 no_err() { [ ! -s "$WORK/err" ] || fail "standard error is not empty: $(head -c 300 "$WORK/err")"; }
 
-# json EXPRESSION: value of a Python expression over the last output, as d
+# json EXPRESSION: prints a Python expression over d, the last output
 json() {
   python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$WORK/out" "$1"
 }
 is() { [ "$1" = "$2" ] || fail "${3:-value}: \"$1\", not \"$2\""; }
 
-# start_server OPTION...: on a free port with a new folder; sets URL
+# start_server OPTION...: starts a daemon on a free port with a new folder; sets URL
 start_server() {
   local line
   mkfifo "$WORK/listening"
   CAIRN_GC_SCHEDULE=off CAIRN_SCRUB_PERIOD=0 "${CAIRND:?the daemon}" --data-dir "$WORK/data" --listen 127.0.0.1:0 "$@" >"$WORK/listening" 2>"$WORK/server.log" &
   SERVER_PID=$!
-  read -r line <"$WORK/listening" || line= # a daemon that ends closes it
+  read -r line <"$WORK/listening" || line= # a daemon that ends closes the pipe
   rm "$WORK/listening"
   URL=${line#cairnd listening on }
   case $URL in

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All that is shipped is installed.
+# Checks that everything that is shipped gets installed.
 . "$(dirname "$0")/common.sh"
 
 run 0 env DESTDIR="$WORK/root" meson install -C "$BUILD" --no-rebuild

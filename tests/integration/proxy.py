@@ -26,7 +26,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def broken(self, answer, body):
-        """Answers a fetch wrongly, as the fault says. @return false: this fetch is to be answered right"""
+        """Answers a fetch wrongly, according to the fault. @return false: this fetch is to be answered correctly"""
         global fetches
         with lock:
             fetches += 1
@@ -39,7 +39,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.flush()
             if fault == "stall":
                 print("stalled", flush=True)
-                self.rfile.read()  # until the client is gone
+                self.rfile.read()  # waits until the client hangs up
             self.close_connection = True
         elif fault == "whole":
             self.reply(200, [], body)

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# What CI does with client tests that fail: up to three are run once more; what passes then is counted as passed, and named.
+# How CI retries failed client tests: up to three of a file are run once more. Those that pass then count as passed, and are
+# named.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -8,7 +9,7 @@ if [ ! -x "$here/../.venv/bin/python" ]; then
   exit 77
 fi
 
-# write NAME BODY...: a file of one test for each body; "second" passes when it is run for the second time
+# write NAME BODY...: writes a file with one test for each body; "second" passes when it is run for the second time
 write() {
   local file=$WORK/test_$1.py n=0 body
   shift
@@ -20,7 +21,7 @@ write() {
 }
 second() { printf 'second(Path("%s"))' "$WORK/mark_$1"; }
 
-# count CODE RESULT: what is said of the last run, had meson made that of it
+# count CODE RESULT: runs count.py on the output of the last run, with RESULT as meson's result
 count() {
   python3 -c 'import json, sys; print(json.dumps({"name": "one", "result": sys.argv[1], "stdout": open(sys.argv[2]).read()}))' \
     "$2" "$WORK/out" >"$WORK/log.json"
@@ -49,15 +50,15 @@ TESTS_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_bad.py"
 count 1 FAIL
 grep -q "unsteady" "$WORK/out" && fail "what failed twice is named as unsteady"
 
-TESTS_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_skipped.py" # that is not passed
-TESTS_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_sanitized.py" # whatever becomes of it the second time
-TESTS_TRY_AGAIN=yes run 0 "$here/clients/run.sh" "$WORK/test_before.py" # a file is run whole
+TESTS_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_skipped.py" # a skipped test is not a passed one
+TESTS_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_sanitized.py" # even if it passes the second time
+TESTS_TRY_AGAIN=yes run 0 "$here/clients/run.sh" "$WORK/test_before.py" # the whole file is run again
 count 0 OK
 out "2 passed, 0 failed"
 
-TESTS_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_many.py" # too many to be a machine's moment
-run 0 "$here/clients/run.sh" "$WORK/test_many.py"                     # which is the second time
+TESTS_TRY_AGAIN=yes run 1 "$here/clients/run.sh" "$WORK/test_many.py" # too many failures for a slow moment of the machine
+run 0 "$here/clients/run.sh" "$WORK/test_many.py"                     # this was the second run
 
 rm "$WORK/mark_a"
-run 1 "$here/clients/run.sh" "$WORK/test_unsteady.py" # nothing is tried again where it was not asked for
+run 1 "$here/clients/run.sh" "$WORK/test_unsteady.py" # without TESTS_TRY_AGAIN nothing is retried
 done_testing

@@ -1,12 +1,12 @@
-/* The captured shards of tests/data, and the captured xorbs as a store. Every call ends the running Check test when
- * something is not as expected, as in vectors.h. */
+/* The captured shards of tests/data, and the captured xorbs as a store. Every call fails the running Check test if it
+ * finds anything unexpected, as in vectors.h. */
 #ifndef CAIRN_TESTS_SUPPORT_CAPTURED_H
 #define CAIRN_TESTS_SUPPORT_CAPTURED_H
 
 #include "support/made.h"
 #include "support/vectors.h"
 
-/** Names of all captured shards ("shards/small") without suffix: uploads first, then answers to chunk queries. */
+/** Names of all captured shards ("shards/small"), without suffix: uploads first, then answers to chunk queries. */
 extern const char *const CAPTURED_SHARDS[];
 extern const size_t CAPTURED_SHARDS_N;
 extern const size_t CAPTURED_UPLOADS_N;

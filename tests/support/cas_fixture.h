@@ -9,7 +9,7 @@
 #include "support/tempdir.h"
 #include "support/vectors.h"
 
-/** The xorb that shards/medium describes. */
+/** The hash of the xorb that shards/medium describes. */
 #define CAS_FIXTURE_XORB "4f6fc39d818d6ee9aac654dfb78bdc06d0926ae03fe97ba4bb2dbb77bf6811e8"
 
 struct cas_fixture {
@@ -18,14 +18,14 @@ struct cas_fixture {
 	struct cairn_cas *cas;
 };
 
-/** Uploads without a repository. */
+/** The identity of uploads without a repository. */
 extern const struct cairn_cas_who CAS_OPERATOR;
 
 /** Opens the folder and the cas over it. @return the first failure; nothing is open then */
 enum cairn_status cas_open_folder(const char *path, const struct cairn_cas_options *options,
 				  struct cairn_data_dir **data, struct cairn_cas **cas, struct cairn_diag *diag);
 
-/** Makes a new folder, opened with the defaults but without a reserve of free space. */
+/** Makes a new folder, and opens it with the defaults but without a reserve of free space. */
 struct cas_fixture cas_fixture_new(void);
 /** Closes the folder and opens it again; change, if not NULL, first changes the options. */
 void cas_fixture_reopen(struct cas_fixture *f, void (*change)(struct cairn_cas_options *options));
@@ -41,7 +41,7 @@ void cas_flip_bit(const struct cas_fixture *f, const struct cairn_hash *xorb, of
 /** Verifies and stores an upload whose body is complete. @return the status of the first failing step */
 enum cairn_status cas_verify_and_store(struct cairn_xorb_upload *u, struct cairn_diag *diag);
 
-/** Uploads a xorb's body under a hash (text form). @return the status of the first failing step */
+/** Uploads the body of a xorb under a hash in text form. @return the status of the first failing step */
 enum cairn_status cas_put_xorb(struct cairn_cas *cas, const char *hash, const struct vec_bytes *body, bool *inserted,
 			       struct cairn_diag *diag);
 

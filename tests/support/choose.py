@@ -16,7 +16,7 @@ def suites_of(test):
 
 
 def is_meant(test, word):
-    """Does a word mean this test? A path means the test that has this file as its argument or is built from it; a plain word is a suite or a test."""
+    """Does a word select this test? A path selects tests that have this file as an argument or are built from it. Any other word is a suite or a test."""
     if "/" not in word:
         return word in suites_of(test) or word == test["name"]
     path = Path(word)

@@ -18,7 +18,7 @@ SKIPPED = re.compile(r"^SKIPPED \[(\d+)\] (.*)$", re.M)
 WHAT_FAILED = re.compile(r"^(?:FAILED |ERROR |E   +).+|^.+:\d+:[FE]:.+|^.+: (?:error|warning): .+", re.M)  # of pytest, Check, a compiler
 FIGURES = re.compile(r"^failover: .+", re.M)  # figures that a run exists to print
 MOST_REASONS, REASON_CHARACTERS = 12, 300
-UNSTEADY = re.compile(r"^unsteady: .+", re.M)  # tests that passed when they were run once more
+UNSTEADY = re.compile(r"^unsteady: .+", re.M)  # tests that failed, and passed when they were run again
 LINES = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 
 
@@ -53,15 +53,15 @@ def counts(test):
 
 
 def reasons(test):
-    """The reasons why a program failed, or was unsteady, in a dozen lines. A log that is cut keeps its end, so the reasons stand there, without what
-    passed."""
+    """Returns a dozen lines with the reasons why a program failed or was unsteady. The end of a log is kept when the log is cut, so the reasons go
+    there, without the passed tests."""
     out = (test.get("stdout") or "") + "\n" + (test.get("stderr") or "")
     said = list(dict.fromkeys(WHAT_FAILED.findall(out))) or [line for line in out.splitlines() if line.strip()]
     return [line.strip()[:REASON_CHARACTERS] for line in said[-MOST_REASONS:]]
 
 
 def skips(test):
-    """The skipped tests: [(how many, why)]"""
+    """Returns [(number of tests, reason)] of the skipped tests."""
     out = test.get("stdout") or ""
     if test["result"] == "SKIP":
         lines = (out.strip() or (test.get("stderr") or "").strip()).splitlines()

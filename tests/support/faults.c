@@ -1,4 +1,4 @@
-/* The wrapped calls. The real ones are made as system calls, to bypass any other library's wrappers. */
+/* The wrapped calls. The real calls are made as system calls, to bypass the wrappers of any other library. */
 #include "support/faults.h"
 
 #include <dirent.h>
@@ -21,11 +21,12 @@
 
 #define FAULTS_EXPORTED __attribute__((visibility("default")))
 
-enum { FAULTS_SHORT = 1000, FAULTS_KILL, FAULTS_HOLD, FAULTS_TWICE }; /* actions that are no error numbers */
+enum { FAULTS_SHORT = 1000, FAULTS_KILL, FAULTS_HOLD, FAULTS_TWICE }; /* actions other than error numbers */
 
-/* Shared with the test. Calls count from 1, if their kind's bit is set in `kinds`. */
+/* Shared with the test. Calls are counted from 1, if the bit of their kind is set in `kinds`. free_bytes: what the disk
+ * says that is free; 0: the truth. */
 static struct faults_control {
-	atomic_uint_fast64_t kinds, first, last, action, seen, fired, given_up;
+	atomic_uint_fast64_t kinds, first, last, action, seen, fired, given_up, free_bytes;
 } * control;
 static int control_fd;
 static const char *folder;
@@ -46,8 +47,6 @@ __attribute__((constructor)) static void faults_begin(void)
 	faults_trace_begin();
 	control = at;
 }
-
-/* --- affected calls ----------------------------------------------------------------------------------------------- */
 
 bool faults_path(char out[static FAULTS_PATH_BYTES], int fd, const char *path)
 {
@@ -70,7 +69,7 @@ bool faults_path(char out[static FAULTS_PATH_BYTES], int fd, const char *path)
 }
 
 /* Waits until the test releases its lock. All threads lock through one descriptor, so the first unlock releases it for
- * all. This does no harm: the lock is needed only for waiting. */
+ * all, which does no harm: the lock is only needed for waiting. */
 static ssize_t faults_held(size_t len)
 {
 	int before = errno;
@@ -99,7 +98,7 @@ static bool faults_twice(enum faults_call call, int fd, const char *name)
 	return again;
 }
 
-/* @return how many of len bytes may be transferred; -1 with errno: the call fails */
+/* Decides on a call. @return how many of len bytes may be transferred; -1 with errno: the call fails */
 static ssize_t faults_judge(enum faults_call call, int fd, const char *path, size_t len)
 {
 	char name[FAULTS_PATH_BYTES];
@@ -148,8 +147,6 @@ static bool faults_fails(enum faults_call call, int fd, const char *path)
 	return faults_judge(call, fd, path, 0) < 0;
 }
 
-/* --- bytes -------------------------------------------------------------------------------------------------------- */
-
 static ssize_t faults_write_at(int fd, const void *bytes, size_t len, off_t offset, bool moves)
 {
 	char path[FAULTS_PATH_BYTES];
@@ -160,7 +157,7 @@ static ssize_t faults_write_at(int fd, const void *bytes, size_t len, off_t offs
 	off_t at = moves ? (off_t)syscall(SYS_lseek, fd, 0, SEEK_CUR) : offset;
 	n = moves ? syscall(SYS_write, fd, bytes, n) : syscall(SYS_pwrite64, fd, bytes, n, offset);
 	int error = errno;
-	/* The log was not created by a record, so its inode number may have been another file's. */
+	/* the log was not created by a record, so its inode number may have been another file's */
 	if (n > 0 && fd != STDERR_FILENO && faults_path(path, fd, NULL))
 		faults_trace(FAULTS_WRITTEN, fd, at, NULL, bytes, (size_t)n);
 	faults_trace_unlock();
@@ -277,8 +274,8 @@ FAULTS_EXPORTED int syncfs(int fd)
 	return rc;
 }
 
-/* Only holes are made by fallocate() here, and only whole files are copied by copy_file_range(). Both are recorded
- * as writes of the resulting bytes. */
+/* Records a range as writes of the resulting bytes. Here fallocate() only makes holes, and copy_file_range() only
+ * copies whole files. */
 static void faults_trace_range(int fd, off_t offset, size_t len)
 {
 	char path[FAULTS_PATH_BYTES];
@@ -332,14 +329,28 @@ FAULTS_EXPORTED void *mmap(void *at, size_t len, int protection, int flags, int 
 	return mmap64(at, len, protection, flags, fd, offset);
 }
 
+FAULTS_EXPORTED int statvfs64(const char *path, struct statvfs64 *out)
+{
+	static _Atomic(void *) real;
+	void *found = atomic_load(&real);
+	int (*ask)(const char *, struct statvfs64 *);
+	if (!found)
+		atomic_store(&real, found = dlsym(RTLD_NEXT, "statvfs64"));
+	memcpy(&ask, &found, sizeof(ask));
+	int rc = ask(path, out);
+	uint64_t free_bytes = control ? atomic_load(&control->free_bytes) : 0;
+	if (rc == 0 && free_bytes > 0)
+		out->f_bavail = free_bytes / out->f_frsize;
+	return rc;
+}
+
 FAULTS_EXPORTED int fstatvfs64(int fd, struct statvfs64 *out)
 {
-	static int (*real)(const char *, struct statvfs64 *) = statvfs64;
 	char path[64];
 	if (faults_fails(FAULTS_STAT, fd, NULL))
 		return -1;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return real(path, out);
+	return statvfs64(path, out);
 }
 
 FAULTS_EXPORTED int fstatat64(int fd, const char *path, struct stat64 *out, int flags)
@@ -347,7 +358,7 @@ FAULTS_EXPORTED int fstatat64(int fd, const char *path, struct stat64 *out, int 
 	return faults_fails(FAULTS_STAT, fd, path) ? -1 : (int)syscall(SYS_newfstatat, fd, path, out, flags);
 }
 
-/* Calls the C library's function, since one system call reads many entries. */
+/* Calls the C library's function, because one system call reads many entries. */
 FAULTS_EXPORTED struct dirent64 *readdir64(DIR *dir)
 {
 	static _Atomic(void *) real;
@@ -358,8 +369,6 @@ FAULTS_EXPORTED struct dirent64 *readdir64(DIR *dir)
 	memcpy(&next, &found, sizeof(next));
 	return faults_fails(FAULTS_READDIR, dirfd(dir), NULL) ? NULL : next(dir);
 }
-
-/* --- names -------------------------------------------------------------------------------------------------------- */
 
 static int faults_open(int dir_fd, const char *path, int flags, mode_t mode)
 {
@@ -423,7 +432,7 @@ FAULTS_EXPORTED int mkostemp64(char *path, int flags)
 	(void)snprintf(path + len - 6, 7, "%06x", ((unsigned)getpid() * 256 + atomic_fetch_add(&n, 1)) & 0xffffff);
 	int fd = faults_open(AT_FDCWD, path, flags | O_RDWR | O_CREAT | O_EXCL, 0600);
 	if (fd < 0 && errno == EINTR)
-		(void)atomic_fetch_sub(&n, 1); /* the repeated call has the same name */
+		(void)atomic_fetch_sub(&n, 1); /* the repeated call must have the same name */
 	return fd;
 }
 

@@ -1,5 +1,4 @@
-/* Allocations that fail as if memory were full. The real ones are glibc's own, under the names that it keeps for this.
- */
+/* Allocations that fail as if memory were full. The real ones are glibc's own, under names that it keeps for this. */
 #include "support/faults.h"
 
 #include <dlfcn.h>
@@ -14,7 +13,7 @@ extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *at, size_t size);
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
-/* Only allocations of these fail: libjwt 1.10 crashes when jansson has no memory for it. */
+/* Only allocations by these fail, because libjwt 1.10 crashes when jansson has no memory for it. */
 static const char *const MEMORY_CALLERS[] = {"/cairnd", "/cairn", "/libsqlite3.so.0", "/libmicrohttpd.so.12", NULL};
 
 static bool memory_is_short(const void *caller)

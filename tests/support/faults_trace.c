@@ -1,5 +1,5 @@
-/* A record: five u64 (kind, inode, offset, length of the path, length of the bytes), the path, the bytes. Each
- * record is written by one call, to a file that the test also appends to. */
+/* The file of records. A record is five u64 (kind, inode, offset, length of the path, length of the bytes), the path,
+ * and the bytes. Each record is written by one call, to a file to which the test also appends. */
 #include "support/faults.h"
 
 #include <dlfcn.h>

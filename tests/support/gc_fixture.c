@@ -44,7 +44,7 @@ void gc_pass(struct gc_fixture *g, int64_t seconds)
 	pthread_mutex_lock(&g->clock_lock);
 	g->shift_s += seconds;
 	cairn_put_u64le(bytes, (uint64_t)g->shift_s);
-	/* Written in place, because the file is mapped. */
+	/* Writes the clock in place, because the file is mapped. */
 	int fd = open(g->clock_path, O_WRONLY | O_CLOEXEC);
 	ck_assert(fd >= 0 && pwrite(fd, bytes, sizeof(bytes), 0) == (ssize_t)sizeof(bytes) && close(fd) == 0);
 	pthread_mutex_unlock(&g->clock_lock);

@@ -1,5 +1,5 @@
-/* A data folder with a clock that the test moves, and uploads with real bytes for it. Every call that returns no
- * status ends the running Check test if it fails. */
+/* A data folder with a clock that the test moves, and uploads for it with real bytes. Every call that returns no status
+ * fails the running Check test if it fails. */
 #ifndef CAIRN_TESTS_SUPPORT_GC_FIXTURE_H
 #define CAIRN_TESTS_SUPPORT_GC_FIXTURE_H
 
@@ -28,15 +28,15 @@ struct gc_fixture {
 /** Makes a new folder, opened with the times above and a clock of its own. Call before starting any other thread. */
 void gc_fixture_init(struct gc_fixture *g);
 void gc_fixture_fini(struct gc_fixture *g);
-/** Sets the same times, for cas_fixture_reopen(). */
+/** Sets the times above, for cas_fixture_reopen(). */
 void gc_fixture_times(struct cairn_cas_options *options);
 
-/** Moves the clock ahead. Any thread may call it. */
+/** Moves the clock forward. Any thread. */
 void gc_pass(struct gc_fixture *g, int64_t seconds);
 
 /** Collects. The collection must succeed. */
 struct cairn_gc_report gc_collect(struct gc_fixture *g);
-/** Moves the clock past the grace time and collects, twice: xorbs that no file needs are gone then. @return the sums */
+/** Moves the clock past the grace time and collects, twice, so that all unneeded xorbs are removed. @return the sums */
 struct cairn_gc_report gc_collect_all(struct gc_fixture *g);
 
 /** A xorb of random chunks, with its bytes. */
@@ -52,7 +52,7 @@ enum cairn_status gc_put_xorb(struct cairn_cas *cas, const struct gc_xorb *x, bo
 /** Describes a xorb. Its first chunk is eligible. */
 void gc_describe(struct cairn_shard_writer *w, const struct made_xorb *x);
 
-/** A file, and the shard that registers it and describes the terms' xorbs. Their first chunks are eligible. */
+/** A file, and the shard that registers it and describes the xorbs of its terms. Their first chunks are eligible. */
 struct gc_file {
 	struct cairn_hash hash;
 	uint32_t n_terms;
@@ -62,7 +62,7 @@ struct gc_file {
 void gc_file_init(struct gc_file *file, const struct made_term *terms, uint32_t n);
 void gc_file_fini(struct gc_file *file);
 
-/** Uploads x and a file of all its chunks. */
+/** Uploads x, and a file of all its chunks. */
 void gc_put_whole(struct cairn_cas *cas, const struct gc_xorb *x, struct gc_file *file);
 
 /** A folder with two files of one xorb each, so that tests can check that the other file is not affected. */
@@ -74,10 +74,10 @@ struct gc_stock {
 void gc_stock_init(struct gc_stock *s);
 void gc_stock_fini(struct gc_stock *s);
 
-/** Plans a file and reads all of it from the objects. The bytes must give its hash. @return the status of planning */
+/** Plans a file, reads all of it from objects, and checks its hash. @return the status of planning */
 enum cairn_status gc_read_back(struct cairn_cas *cas, const struct cairn_hash *file);
 
-/** Checks without repairing. @return the number of problems, which are printed on standard error */
+/** Checks the folder without repairing. @return the number of problems, which are printed on standard error */
 uint64_t gc_problems(struct cairn_cas *cas);
 
 #endif

@@ -24,6 +24,14 @@ int64_t hx_add_account(enum cairn_index_account_kind kind, const char *name)
 	return request.id;
 }
 
+int64_t hx_add_mirrored(struct cairn_index *ix)
+{
+	struct cairn_index_add_account request = {
+		.kind = CAIRN_INDEX_ORGANISATION, .name = "Far", .fullname = "", .email = "", .is_mirrored = true};
+	ck_assert_int_eq(cairn_index_add_account(ix, &request), CAIRN_OK);
+	return request.id;
+}
+
 void hx_set_up(void)
 {
 	folder = tempdir_new();
@@ -43,7 +51,7 @@ void hx_end(void)
 	tempdir_fini(&folder);
 }
 
-/* Checks that the index is whole at the end of every test. */
+/* Checks, at the end of every test, that the index is whole. */
 void hx_tear_down(void)
 {
 	struct cairn_diag diag = {0};
@@ -55,8 +63,6 @@ const char *hx_folder(void)
 {
 	return folder.path;
 }
-
-/* --- asking ------------------------------------------------------------------------------------------------------- */
 
 struct cairn_index_operation hx_put(const char *path, const char *text)
 {
@@ -143,7 +149,7 @@ struct cairn_index_add_commit hx_request(int64_t repo, const char *branch,
 					       .n = n};
 }
 
-/* @return whether there is a new commit */
+/* Commits to a branch. @return true: there is a new commit */
 bool hx_committed(int64_t repo, const char *branch, const struct cairn_index_operation *operations, uint32_t n)
 {
 	struct cairn_index_add_commit request = hx_request(repo, branch, operations, n);
@@ -177,7 +183,7 @@ struct cairn_index_commit hx_head(int64_t repo, const char *branch)
 	return commit;
 }
 
-/* Appends an entry as "path " or "path/ ". An entry called "stop" ends the visit. */
+/* Appends an entry as "path " or "path/ ". An entry named "stop" ends the visit. */
 static bool take_entry(void *ctx, const struct cairn_index_entry *entry)
 {
 	char *text = ctx;

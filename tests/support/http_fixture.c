@@ -20,12 +20,12 @@
 
 enum { FIXTURE_WAIT_MS = 10000 };
 
-/* Each test has its own, because Check runs each test in a process of its own. */
+/* Each test has its own state, because Check runs each test in its own process. */
 static struct {
 	struct http_server *server;
 	struct cairn_workers *workers;
 	struct listen_address address;
-	pthread_mutex_t lock; /* protects all members below */
+	pthread_mutex_t lock; /* guards the members below */
 	pthread_cond_t wake;
 	unsigned n_jobs, n_tickets, n_ticks, n_streams_gone, n_pieces;
 	bool gone;
@@ -55,8 +55,7 @@ static void fixture_count(unsigned *value)
 	pthread_mutex_unlock(&fx.lock);
 }
 
-/* --- routes --------------------------------------------------------------------------------------------------------
- */
+/* --- routes ----------------------------------------------------------------------------------------------------- */
 
 struct fixture_state {
 	struct cairn_work work;
@@ -283,7 +282,7 @@ static void route_wait(struct http_request *req)
 	ck_assert_int_eq(cairn_workers_submit(fx.workers, &s->work), CAIRN_OK);
 }
 
-/* Acts as a route whose worker has no room: it wakes itself. */
+/* Simulates a route that found the queue full: suspends the request and resumes it at once, on the same thread. */
 static void route_no_worker(struct http_request *req)
 {
 	if (http_suspend(req, route_taken))
@@ -310,7 +309,7 @@ static void fixture_feed(struct cairn_work *work)
 
 static void route_stream(struct http_request *req)
 {
-	struct fixture_state *s = calloc(1, sizeof(*s)); /* owned by the feeder, since the request may end first */
+	struct fixture_state *s = calloc(1, sizeof(*s)); /* owned by the feeder, because the request may end first */
 	ck_assert_ptr_nonnull(s);
 	s->work.run = fixture_feed;
 	s->stream = http_reply_stream(req, "application/x-ndjson");
@@ -373,8 +372,7 @@ static const struct http_route ROUTES_STATEFUL[] = {
 
 static const struct http_route *const ROUTES[] = {ROUTES_PLAIN, ROUTES_STATEFUL, NULL};
 
-/* --- service -------------------------------------------------------------------------------------------------------
- */
+/* --- service ---------------------------------------------------------------------------------------------------- */
 
 static bool fixture_authorise(void *app, const char *authorization, unsigned scope, struct auth_identity *out,
 			      unsigned *code, struct cairn_diag *diag)
@@ -528,8 +526,7 @@ bool fixture_said_gone(void)
 	return gone;
 }
 
-/* --- client --------------------------------------------------------------------------------------------------------
- */
+/* --- client ----------------------------------------------------------------------------------------------------- */
 
 int client_connect(void)
 {

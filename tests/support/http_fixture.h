@@ -13,13 +13,13 @@ enum { FIXTURE_HEADERS = 20, FIXTURE_BODY_MAX = 1000, FIXTURE_BIG_MAX = 8 << 20,
 
 /** A copy of the last arguments of ended(). */
 struct fixture_end {
-	unsigned n; /* how many requests have ended */
+	unsigned n; /* number of requests that have ended */
 	unsigned code;
 	uint64_t request_bytes, reply_bytes;
 	char method[16], target[128], route[32], address[64], session_id[80], user_agent[64], request_id[80];
 };
 
-/** Returns options for a start; the defaults have generous limits. */
+/** Returns options for a start, with generous limits. */
 struct http_server_options fixture_options(void);
 
 /** Starts the service on a free port of 127.0.0.1, with workers for the routes that wait. */
@@ -29,7 +29,7 @@ struct http_server *fixture_server(void);
 /** Stops the workers, then the service. Checks that each state was released exactly once. */
 void fixture_stop(void);
 
-/** Releases one waiting job, or the next job that waits. */
+/** Releases one waiting job, or the next job that will wait. */
 void fixture_release(void);
 /** Waits until a job of a waiting route is running. */
 void fixture_await_job(void);
@@ -39,44 +39,43 @@ struct fixture_end fixture_await_end(unsigned n);
 void fixture_await_pieces(unsigned n);
 /** Waits until the service has called tick(). */
 void fixture_await_tick(void);
-/** Live states of routes; releases of reply bytes and readers so far; body bytes that the routes got. */
+/** Return the states of routes that are not freed; how many reply bytes and readers were released; how many body bytes
+ * the routes got. */
 unsigned fixture_states(void);
 unsigned fixture_released(void);
 uint64_t fixture_body_bytes(void);
-/** The result of http_client_gone() in the last job of /wait. */
+/** Returns the result of http_client_gone() in the last job of /wait. */
 bool fixture_said_gone(void);
 /** Waits until the feeder of a /stream has learned that its client is gone. */
 void fixture_await_stream_gone(void);
 
-/** Makes a stream's feeder go on after its third frame, until no client takes the frames. */
+/** Lets a stream's feeder go on after its third frame, until no client takes the frames. */
 void fixture_feed_until_gone(void);
-
-/* --- client --- */
 
 int client_connect(void);
 void client_send(int fd, const char *text);
 void client_send_bytes(int fd, const char *bytes, size_t len);
-/** Writes up to n bytes of 'x', as many as the socket takes. @return how many */
+/** Writes up to n bytes of 'x', as many as the socket takes. @return the number of bytes */
 size_t client_send_fill(int fd, size_t n);
 
 struct client_reply {
 	unsigned code;
 	char head[4096]; /* status line and headers */
-	size_t len;      /* of the complete body, with its chunks joined */
+	size_t len;      /* length of the complete body, with its chunks joined */
 	char body[65536];
 };
 
-/** Reads one reply. @param method  "HEAD" has no body */
+/** Reads one reply. @param method  a reply to "HEAD" has no body */
 void client_read(int fd, struct client_reply *reply, const char *method);
-/** Connects, sends, reads, and closes. */
+/** Connects, sends a request, reads the reply, and closes. */
 void client_ask(struct client_reply *reply, const char *method, const char *text);
 /** Returns the value of a header, valid until the next call; NULL: absent. */
 const char *client_header(const struct client_reply *reply, const char *name);
 /** Reads until a text has arrived. Later bytes stay unread. */
 void client_read_until(int fd, const char *text);
-/** Waits for the end of the connection. @return how many bytes came before it */
+/** Waits for the end of the connection. @return the number of bytes that came before it */
 size_t client_await_close(int fd);
-/** Closes with a reset. The peer notices it at its next write, if not before. */
+/** Closes the connection with a reset. The peer notices that at its next write, if not before. */
 void client_reset(int fd);
 /** Is the connection open, with nothing left to read? */
 bool client_is_open(int fd);

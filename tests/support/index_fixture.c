@@ -187,7 +187,7 @@ struct fx_file *fx_shard_file(struct fx_shard *s, uint64_t number, const struct 
 	return file;
 }
 
-/* The place of a term's xorb. A xorb that is not described is appended. */
+/* Returns the index of a term's xorb. Appends a xorb that is not described. */
 static uint32_t fx_place(struct fx_records *r, const struct cairn_hash *xorb)
 {
 	for (uint32_t i = 0; i < r->shard.n_xorbs; i++)
@@ -275,7 +275,7 @@ static bool fx_hear(void *ctx, const struct cairn_index_dedupe_xorb *xorb)
 	out->n_eligible[out->n] = xorb->n_eligible;
 	memcpy(out->eligible[out->n], xorb->eligible, xorb->n_eligible * sizeof(uint32_t));
 	out->n++;
-	/* The list in the answer must be the xorb's own. */
+	/* the chunk list in the answer must be that of the xorb */
 	struct cairn_hash root;
 	cairn_chunk_list_root(xorb->list, &root);
 	ck_assert(cairn_hash_equal(&root, &xorb->xorb.hash));
@@ -289,7 +289,7 @@ enum cairn_status fx_query(struct cairn_index *ix, const char *scope, const stru
 	*out = (struct fx_answer){.n_max = n_max};
 	if (!cairn_index_may_dedupe(ix, scope, chunk))
 		return CAIRN_E_NOT_FOUND;
-	return cairn_index_dedupe(ix, scope, chunk, fx_hear, out);
+	return cairn_index_dedupe(ix, scope, chunk, false, fx_hear, out);
 }
 
 void fx_assert_miss(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk)

@@ -1,4 +1,4 @@
-/* Fixtures for tests of collecting: fx_set_up_two(), and a shard of both xorbs. Every call ends the running Check
+/* Fixtures for tests of collections: fx_set_up_two(), and a shard of both xorbs. Every call fails the running Check
  * test if it fails. */
 #ifndef CAIRN_TESTS_SUPPORT_INDEX_GC_FIXTURE_H
 #define CAIRN_TESTS_SUPPORT_INDEX_GC_FIXTURE_H
@@ -20,7 +20,7 @@ bool gx_known(void);
 
 struct cairn_index_xorb gx_row_of(const struct fx_xorb *x);
 
-/** Do both witnesses agree on which xorbs are needed? */
+/** Do the two records of needed xorbs agree? */
 bool gx_agree(void);
 
 #endif

@@ -11,7 +11,7 @@ static void made_must(enum cairn_status status)
 		abort();
 }
 
-/* Hashes that are distributed as real ones are. */
+/* Returns a hash that is as evenly distributed as real ones. */
 static struct cairn_hash made_chunk(uint64_t seed, uint64_t i)
 {
 	uint8_t name[16];
@@ -81,7 +81,7 @@ void made_write_file(struct cairn_shard_writer *w, const struct made_term *terms
 		cairn_range_hash_end(&hasher, &range);
 		cairn_shard_write_range_hash(w, &range);
 	}
-	uint8_t sha256[32]; /* different for each file, and as random */
+	uint8_t sha256[32]; /* differs for each file, and looks random */
 	for (size_t i = 0; i < sizeof(sha256); i++)
 		sha256[i] = (uint8_t)~file.b[i];
 	if (flags & CAIRN_SHARD_FILE_WITH_METADATA)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # The quick tests first: a change that one has noticed is not shown to the next.
 TESTS = ["test_verify_strangers", "test_verify_records", "test_verify_xorbs", "test_verify", "test_mutants"]
 EQUAL = ROOT / "tests" / "support" / "mutants_equal.txt"
-CPU_SECONDS_MAX = 5  # seconds of processor time: a test that takes longer has noticed the change; normally it takes less than one
+CPU_SECONDS_MAX = 5  # seconds of processor time; a test that takes longer counts as having noticed the change (normally it takes less than one)
 
 # Patterns in the code, and their replacements.
 CHANGES = [
@@ -63,7 +63,7 @@ def function_at(code, at):
 
 
 def mutants(source):
-    """[(line, function, what it was, what it becomes, the whole text)]"""
+    """Returns [(line, function, old code, new code, the whole text)]."""
     code = NOT_CODE.sub(blank, source)
     out = []
     for pattern, instead in CHANGES:
@@ -74,7 +74,7 @@ def mutants(source):
             was = source[begins : source.find("\n", begins)].strip()
             becomes = (source[begins : found.start()] + new + source[found.end() : source.find("\n", found.end())]).strip()
             out.append((line, function_at(code, found.start()), was, becomes, source[: found.start()] + new + source[found.end() :]))
-    # Checks that are dropped as a whole: their if is never taken.
+    # Drops whole checks: their if is never taken.
     for found in re.finditer(r"\bif \(", code):
         end, depth = found.end(), 1
         while depth:
@@ -116,8 +116,8 @@ def is_noticed(build, compile_, link, text, name):
             at = next(i for i, w in enumerate(command) if w.endswith(".o"))
             command[at:at] = [str(object_), "-Wl,--strip-debug"]
             subprocess.run(command, cwd=build, capture_output=True, check=True)
-            # Without Check's child processes: one that runs for ever would outlive the program that is killed. The limit is of processor time, because any
-            # test takes long on a busy machine.
+            # Runs without Check's child processes, because an endless one would outlive the killed program. The limit is of processor time, because any test
+            # takes long on a busy machine.
             done = subprocess.run([program], cwd=build, capture_output=True, preexec_fn=limit_cpu, env={**os.environ, "CK_FORK": "no"})
             if done.returncode != 0:
                 return True
@@ -125,7 +125,7 @@ def is_noticed(build, compile_, link, text, name):
 
 
 def known_equal():
-    """[(function, what it was, what it becomes)], each for one place; the reasons are for people."""
+    """Returns [(function, old code, new code)], each for one place; the reasons are for people."""
     out, function = [], "-"
     for line in EQUAL.read_text().splitlines():
         if line.startswith("["):

@@ -11,7 +11,7 @@ struct output {
 	int kept[2], files[2]; /* descriptors, between begin and end */
 };
 
-/** Redirect descriptors 1 and 2 of this process until output_end(). */
+/** Redirects descriptors 1 and 2 of this process until output_end(). */
 void output_begin(struct output *o);
 void output_end(struct output *o);
 

@@ -4,7 +4,7 @@
 
 enum {
 	PACE_STEPS = 60 * 1000 * 1000,
-	PACE_AT_REST_MS = 50, /* for these steps, with sanitizers */
+	PACE_AT_REST_MS = 50, /* how long these steps take at rest, with sanitizers */
 	PACE_WORK_MS = 1000,
 };
 

@@ -5,7 +5,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-/** Runs a suite and frees it. CK_VERBOSITY says how much is printed. @return the exit status of main() */
+/** Runs a suite and frees it. CK_VERBOSITY selects how much is printed. @return the exit status of main() */
 static inline int run_suite(Suite *suite)
 {
 	SRunner *runner = srunner_create(suite);

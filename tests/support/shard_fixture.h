@@ -6,9 +6,9 @@
 
 #include <check.h>
 
-/** Makes a case whose tests begin with fx_set_up_two(). */
+/** Makes a test case whose tests begin with fx_set_up_two(). */
 TCase *sx_tests(void);
-/** Runs the case with the engine in argv. @return the exit status of the program */
+/** Runs the test case with the engine in argv. @return the exit status of the program */
 int sx_run(int argc, char **argv, const char *suite_name, TCase *t);
 
 /** Returns the number of a xorb's row. */

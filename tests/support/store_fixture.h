@@ -6,17 +6,17 @@
 #include "store/store.h"
 #include "support/tempdir.h"
 
-/** The test chooses how the store is opened. */
+/** A store. The test chooses how it is opened. */
 struct store_fixture {
 	struct tempdir dir;
 	struct cairn_store *store;
 };
 void store_fixture_fini(struct store_fixture *f);
 
-/** Returns the hash that the object of that name is stored under. */
+/** Returns the hash under which the object of that name is stored. */
 struct cairn_hash store_hash_of(const char *name);
 
-/** Puts the object, in two pieces. @return the status of the first failing step */
+/** Puts an object, in two pieces. @return the status of the first failing step */
 enum cairn_status store_put(struct cairn_store *s, const char *name, const char *bytes, bool *existed);
 /** Puts an object that must not exist yet. */
 void store_put_new(struct cairn_store *s, const char *name, const char *bytes);
@@ -24,7 +24,7 @@ void store_put_new(struct cairn_store *s, const char *name, const char *bytes);
 /** Checks that the object has these bytes, at most 64. */
 void store_object_is(struct cairn_store *s, const char *name, const char *want);
 
-/** Returns 1000 for each object plus all their bytes. */
+/** Returns 1000 for each object, plus the sum of their bytes. */
 uint64_t store_sum(struct cairn_store *s);
 
 #endif

@@ -14,7 +14,7 @@ static void merge_add(struct cairn_subtree_nodes *to, const struct cairn_merkle_
 	to->cap = to->n + 1;
 }
 
-/* Returns a place where a group surely starts: behind the middle of three cuts in a row, each 3 to 7 nodes from the
+/* Returns a place where a group certainly begins: after the middle of three cuts in a row, each 3 to 7 nodes from the
  * next. It is the first such place, or the last; 0: there is none. */
 static size_t merge_boundary(const struct cairn_merkle_node *nodes, size_t n, bool last)
 {
@@ -40,7 +40,7 @@ static size_t merge_group_len(const struct cairn_merkle_node *nodes, size_t n)
 	return n < len ? n : len;
 }
 
-/* Joins the groups of n nodes that begin and end with a group. */
+/* Hashes the groups of n nodes, which begin and end with a group, for the next level. */
 static void merge_promote(struct cairn_subtree_nodes *up, const struct cairn_merkle_node *nodes, size_t n)
 {
 	for (size_t at = 0, len; at < n; at += len) {
@@ -53,7 +53,7 @@ static void merge_promote(struct cairn_subtree_nodes *up, const struct cairn_mer
 	}
 }
 
-/* Splits the known nodes of one level: left, groups that go up, right. */
+/* Splits the known nodes of one level: left ones, groups for the next level, right ones. */
 static void merge_split(const struct cairn_subtree_nodes *full, bool at_start, bool at_end,
 			struct cairn_subtree_level *out, struct cairn_subtree_nodes *up)
 {
@@ -104,7 +104,7 @@ void subtree_merge(struct cairn_subtree *into, const struct cairn_subtree *next)
 
 struct cairn_subtree subtree_of(const struct cairn_merkle_node *nodes, size_t n, bool at_start, bool at_end)
 {
-	/* Joins an open range of no nodes with one that has every node on the left of its only level. */
+	/* Merges an open range of no nodes with one that has every node on the left of its only level. */
 	struct cairn_subtree all = {.at_end = at_end, .n_levels = 1}, out = {.at_start = at_start};
 	merge_add(&all.level[0].left, nodes, n);
 	subtree_merge(&out, &all);

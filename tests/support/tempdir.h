@@ -15,11 +15,11 @@ struct tempdir tempdir_new(void);
 /** Removes the folder and everything in it. For CLEANUP(). */
 void tempdir_fini(struct tempdir *dir);
 
-/** Returns "DIR/name" in a string owned by the caller, free() or CLEANUP(tempdir_textp). */
+/** Returns "DIR/name", owned by the caller: free() or CLEANUP(tempdir_textp). */
 char *tempdir_path(const struct tempdir *dir, const char *name);
 void tempdir_textp(char **text);
 
-/** Counts files (not folders) below DIR/name; -1: no such folder. */
+/** Counts files (not folders) below DIR/name. @return -1: no such folder */
 int tempdir_count(const struct tempdir *dir, const char *name);
 
 /** Writes a file of mode 0600, replacing an existing one. */

@@ -172,7 +172,7 @@ static struct vec_bytes vec_make_rand(uint64_t seed, size_t len)
 	return b;
 }
 
-/* Words from a list of 32, each followed by a blank. */
+/* Makes words from a list of 32, each followed by a blank. */
 static struct vec_bytes vec_make_text(uint64_t seed, size_t len)
 {
 	static const char *const WORDS[32] = {
@@ -194,7 +194,7 @@ static struct vec_bytes vec_make_text(uint64_t seed, size_t len)
 	return b;
 }
 
-/* Floating-point numbers just above 1, which increase a little every 16,384. */
+/* Makes floating-point numbers just above 1, which increase a little every 16,384 numbers. */
 static struct vec_bytes vec_make_f32(uint64_t seed, size_t len)
 {
 	struct vec_bytes b = vec_alloc(len);
@@ -207,7 +207,7 @@ static struct vec_bytes vec_make_f32(uint64_t seed, size_t len)
 	return b;
 }
 
-/* Zeros, except for a random word at the start of each block: unique chunks that compress to almost nothing. */
+/* Makes zeros, with a random word at the start of each block: unique chunks that compress to almost nothing. */
 static struct vec_bytes vec_make_counter(uint64_t seed, size_t block, size_t len)
 {
 	struct vec_bytes b = vec_alloc(len);

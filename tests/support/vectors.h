@@ -1,4 +1,4 @@
-/* The test vectors of tests/data: reads them, and makes the input files that are too large to keep. Every call ends
+/* The test vectors of tests/data: reads them, and makes the input files that are too large to store. Every call fails
  * the running Check test if a file is missing or unexpected, so callers need not check results. */
 #ifndef CAIRN_TESTS_SUPPORT_VECTORS_H
 #define CAIRN_TESTS_SUPPORT_VECTORS_H
@@ -12,11 +12,11 @@
 
 /** Bytes that the struct owns. */
 struct vec_bytes {
-	uint8_t *bytes; /* never NULL; allocated to exactly len, so that a sanitizer sees a read past the end */
+	uint8_t *bytes; /* never NULL; allocated to exactly len, so that a sanitizer notices a read past the end */
 	size_t len;
 };
 
-/** Release. For CLEANUP(). */
+/** Frees the bytes. For CLEANUP(). */
 void vec_bytes_fini(struct vec_bytes *b);
 
 /** Reads a whole file. @param name  path below tests/data, printf-like: vec_read("xorbs/%s", hash) */
@@ -38,21 +38,21 @@ const json_t *vec_get(const json_t *object, const char *key);
 const char *vec_string(const json_t *object, const char *key);
 uint64_t vec_u64(const json_t *object, const char *key);
 
-/** Returns the hash in a JSON string, or in a string in text form. */
+/** Returns the hash in a JSON string, or in a text. */
 struct cairn_hash vec_hash_of(const json_t *text);
 struct cairn_hash vec_hash(const json_t *object, const char *key);
 struct cairn_hash vec_hash_text(const char *text);
 
-/** Returns the element of an array whose member "name" is name ("file" for the lists of mutants). */
+/** Returns the element of an array whose member "name" ("file" in the lists of mutants) has this value. */
 const json_t *vec_find(const json_t *array, const char *key, const char *value);
 
-/** Next number of the splitmix64 generator that makes all vectors. The state starts as the seed. */
+/** Returns the next number of the splitmix64 generator that makes all vectors. The state starts as the seed. */
 uint64_t vec_splitmix64(uint64_t *state);
 
 /** Makes the input file that a "spec" of files.json describes. */
 struct vec_bytes vec_make(const json_t *spec);
 
-/** Reads an array of [hash, length] pairs as hashes and lengths, both owned by the caller, free(). */
+/** Reads an array of [hash, length] pairs. Hashes and lengths are the caller's, free(). @return the number of pairs */
 size_t vec_pairs(const json_t *pairs, struct cairn_hash **hashes, uint64_t **lengths);
 
 #endif

@@ -86,7 +86,7 @@ enum cairn_status verify_made(const struct cairn_verify_options *options)
 	return verify_with(options);
 }
 
-/* Replaces the verifier's allocations (the linker's --wrap). */
+/* Replaces the verifier's allocations, with the linker's --wrap. */
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
 void *__real_realloc(void *old, size_t bytes);
@@ -94,7 +94,7 @@ void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t n, size_t bytes);
 void *__wrap_realloc(void *old, size_t bytes);
 
-static unsigned allocations_left = UINT_MAX; /* until one fails; later ones succeed again */
+static unsigned allocations_left = UINT_MAX; /* allocations until one fails; later ones succeed again */
 
 static bool allocation_fails(void)
 {

@@ -8,20 +8,20 @@
 
 #define WITH_ALL (CAIRN_SHARD_FILE_WITH_VERIFICATION | CAIRN_SHARD_FILE_WITH_METADATA)
 
-/** Made anew for each test of verify_tests(). */
+/** The fixture, made anew for each test of verify_tests(). */
 extern struct verify_fixture {
 	struct cairn_diag diag; /* of the last call below */
 	struct cairn_verify_summary sum;
 	struct cairn_shard_writer w;
-	struct made_xorb xorbs[3]; /* of 20, 1 and 300 chunks */
+	struct made_xorb xorbs[3]; /* with 20, 1 and 300 chunks */
 	struct made_store store;
 } v;
 
-/** Makes a case with the fixture. */
+/** Makes a test case with the fixture. */
 TCase *verify_tests(const char *name);
-/** The same, with a store that has only the places of chunks, not their hashes. */
+/** Makes a test case whose store has only the places of chunks, not their hashes. */
 TCase *verify_tests_of_places(void);
-/** Runs one case, and the second unless it is NULL. @return the exit status of the program */
+/** Runs one test case, and the second unless it is NULL. @return the exit status of the program */
 int verify_run(const char *suite_name, TCase *first, TCase *second);
 
 /** Writes two files over the three xorbs. The first n_described xorbs are described. */
@@ -32,10 +32,10 @@ void begin_again(void);
 enum cairn_status verify_with(const struct cairn_verify_options *options);
 /** Ends the current shard and verifies it. */
 enum cairn_status verify_made(const struct cairn_verify_options *options);
-/** Ends the current shard and verifies it repeatedly, with each allocation failing in turn. A failure must give no
- *  verdict and no records. At last the shard must be accepted. @return how many times an allocation failed */
+/** Ends the current shard and verifies it repeatedly, with each allocation failing in turn. After a failure there must
+ * be no verdict and no records. Without one, the shard must be accepted. @return how many times an allocation failed */
 unsigned verify_without_memory(const struct cairn_verify_options *options);
-/** Xorbs are kept elsewhere: none need be stored. */
+/** Returns options for xorbs that are kept elsewhere, none of which must be stored. */
 struct cairn_verify_options external_options(void);
 
 /** Checks that the shard was refused by this rule, at this offset. */

@@ -9,7 +9,7 @@
 struct xorb_verdict {
 	enum cairn_status status;
 	struct cairn_diag diag;
-	struct cairn_xorb_summary summary; /* meaningful with CAIRN_OK */
+	struct cairn_xorb_summary summary; /* valid with CAIRN_OK */
 	uint64_t n_data;                   /* sum of n_data over the feeds */
 	struct cairn_chunk_list list;      /* owned */
 };
@@ -17,13 +17,12 @@ struct xorb_verdict {
 /** Releases the list. For CLEANUP(). */
 void xorb_verdict_fini(struct xorb_verdict *verdict);
 
-/** Feed a body in pieces of piece_bytes and end it. After a failure one more call is made, which must fail alike.
- * @param options   NULL: CAIRN_XORB_UPLOAD_OPTIONS
- * @param expected  NULL: any hash */
+/** Feeds a body to a verifier, in pieces of piece_bytes, and ends it. After a failure it makes one more call, which
+ * must fail alike. @param options   NULL: CAIRN_XORB_UPLOAD_OPTIONS @param expected  NULL: any hash */
 struct xorb_verdict xorb_verify(const uint8_t *bytes, size_t len, size_t piece_bytes,
 				const struct cairn_xorb_verifier_options *options, const struct cairn_hash *expected);
 
-/** Appends a chunk header and data unchanged, valid or not. */
+/** Appends a chunk header and data, valid or not. */
 void xorb_add_chunk(struct cairn_buf *out, uint32_t compressed_bytes, uint32_t unpacked_bytes, unsigned scheme,
 		    const void *data, size_t data_len);
 

@@ -102,7 +102,7 @@ uint64_t cairn_fold_chunk_bytes(const struct cairn_fold_chunk *c)
 	return CAIRN_FOLD_CHUNK_HEADER_BYTES + c->comp_len + c->ecc_len;
 }
 
-/* 'L', then name, offset and hash of an entry as canonical JSON, with sorted names and unescaped UTF-8. */
+/* Hashes an entry's leaf: 'L', then canonical JSON (sorted names, unescaped UTF-8) of name, offset and SHA-256. */
 static enum cairn_status format_leaf(struct cairn_buf *text, uint8_t *out, const struct cairn_fold_chunk *c,
 				     const char *prefix)
 {

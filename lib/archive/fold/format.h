@@ -22,7 +22,7 @@ enum {
 	CAIRN_FOLD_ZSTD = 1,
 };
 
-/** The most bytes that a chunk's content, its stored bytes or its parity may have. */
+/** The most bytes of a chunk's content, its stored bytes or its parity. */
 #define CAIRN_FOLD_CHUNK_BYTES_MAX (UINT64_C(2) << 30)
 
 extern const uint8_t CAIRN_FOLD_MAGIC[CAIRN_FOLD_MAGIC_BYTES];
@@ -36,7 +36,7 @@ struct cairn_fold_chunk {
 	uint64_t uncomp_len;
 	uint64_t comp_len;
 	uint64_t ecc_len;
-	uint32_t crc32c; /* of the compressed bytes */
+	uint32_t crc32c; /* CRC of the compressed bytes */
 	uint8_t sha256[CAIRN_SHA256_BYTES];
 	unsigned parity;   /* N of rs(N); 0: none */
 	bool is_encrypted; /* content that only the later dialect can read */
@@ -45,16 +45,16 @@ struct cairn_fold_chunk {
 /** Returns whether the bytes begin as a FOLD file does. */
 bool cairn_fold_is(const uint8_t *bytes, size_t len);
 
-/** Reads the place of the index from the file's header.
+/** Reads the offset and length of the index from the file's header.
  * @return CAIRN_OK; CAIRN_E_FORMAT "fold.magic", "fold.header", "fold.unfinished"; CAIRN_E_LIMIT "fold.index_bytes" */
 CAIRN_MUST_USE enum cairn_status cairn_fold_header_get(const uint8_t bytes[static CAIRN_FOLD_HEADER_BYTES],
 						       uint64_t *index_at, uint64_t *index_len,
 						       struct cairn_diag *diag);
 
-/** Writes a chunk's header, which lacks the name, the SHA-256 and N. */
+/** Writes a chunk's header, which has all fields but the name, the SHA-256 and N. */
 void cairn_fold_chunk_header_put(uint8_t out[static CAIRN_FOLD_CHUNK_HEADER_BYTES], const struct cairn_fold_chunk *c);
 
-/** Reads a chunk's header, and checks what needs no other data.
+/** Reads a chunk's header, and checks all that needs no other data.
  * @param at  offset of the header in the file
  * @return CAIRN_OK; CAIRN_E_FORMAT "fold.flags", "fold.ctype"; CAIRN_E_LIMIT "fold.chunk_bytes" */
 CAIRN_MUST_USE enum cairn_status cairn_fold_chunk_header_get(struct cairn_fold_chunk *out,

@@ -239,7 +239,7 @@ static bool index_entry(struct index_parse *x)
 	return true;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole index ---------------------------------------------------------------------------------------------- */
 
 static bool index_chunks(struct index_parse *x)
 {
@@ -319,7 +319,7 @@ static bool index_top(struct index_parse *x)
 {
 	unsigned have = 0;
 	bool first = true;
-	memcpy(x->ix->version, "1.0.0", sizeof("1.0.0")); /* for files without that member */
+	memcpy(x->ix->version, "1.0.0", sizeof("1.0.0")); /* the version of files without that member */
 	if (!cairn_json_pull_open(&x->p, '{'))
 		return false;
 	while (cairn_json_pull_member(&x->p, &first, &x->word)) {
@@ -358,7 +358,7 @@ static enum cairn_status index_parse_text(struct index_parse *x)
 
 enum cairn_status cairn_fold_index_parse(struct cairn_fold_index *ix, struct cairn_diag *diag)
 {
-	ix->names = cairn_buf_init(SIZE_MAX); /* bounded by the text, as the chunks are */
+	ix->names = cairn_buf_init(SIZE_MAX); /* bounded by the text, like the chunks */
 	struct index_parse x = {
 		.ix = ix,
 		.p = cairn_json_pull_init(ix->text.bytes, ix->text.len),

@@ -167,7 +167,7 @@ static enum cairn_status check_chunk_hashes(const struct cairn_fold_index *ix, s
 	}
 	if (p->bad)
 		return check_bad_metadata(ix, p, diag);
-	if (n == ix->n_chunks) /* names are unique: the canonical form was refused otherwise */
+	if (n == ix->n_chunks) /* names are unique, or the canonical form would have been refused */
 		return CAIRN_OK;
 	(void)cairn_fail(diag, CAIRN_E_MISMATCH, "fold.chunk_hashes", ix->at + ix->metadata.at,
 			 "chunk_hashes does not name every chunk");
@@ -246,7 +246,7 @@ enum cairn_status cairn_fold_index_check(struct cairn_fold_index *ix, struct cai
 	ix->by_name = calloc(ix->n_chunks + 1, sizeof(*ix->by_name));
 	if (!ix->by_name)
 		return CAIRN_E_NOMEM;
-	/* by_name first serves as scratch for the order by offset. */
+	/* by_name first holds the order by offset. */
 	enum cairn_status status = check_extents(ix, ix->by_name, diag);
 	if (status == CAIRN_OK)
 		status = check_names(ix, diag);

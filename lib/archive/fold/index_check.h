@@ -4,7 +4,7 @@
 
 #include "archive/fold/index.h"
 
-/** Checks a parsed index, and fills in by_name and the facts about hashes. @return as cairn_fold_index_parse() */
+/** Checks a parsed index, and sets by_name and which hashes it has. @return as cairn_fold_index_parse() */
 CAIRN_MUST_USE enum cairn_status cairn_fold_index_check(struct cairn_fold_index *ix, struct cairn_diag *diag);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* A member of an object; its name is in the buffer of names. */
 struct canonical_member {
-	const uint8_t *names; /* the buffer of names; set when it no longer moves */
+	const uint8_t *names; /* set when the buffer no longer moves */
 	size_t name_at, name_len;
 	size_t value_at;
 };
@@ -56,7 +56,7 @@ static int canonical_compare(const void *a, const void *b)
 	return order ? order : (x->name_len > y->name_len) - (x->name_len < y->name_len);
 }
 
-/* Notes the places of the members of the next value, an object. */
+/* Records the places of the members of the next value, an object. */
 static bool canonical_members(struct cairn_json_pull *p, struct cairn_buf *names, struct cairn_buf *members)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf name = cairn_buf_init(p->len);

@@ -18,7 +18,7 @@ bool cairn_json_pull_fail(struct cairn_json_pull *p, const char *what)
 	return false;
 }
 
-/* The only place where the text is indexed byte by byte. */
+/* Returns the next byte. No other function reads the text byte by byte. */
 static unsigned pull_byte(const struct cairn_json_pull *p)
 {
 	return p->bad || p->at >= p->len ? PULL_END : p->text[p->at];
@@ -58,7 +58,7 @@ bool cairn_json_pull_open(struct cairn_json_pull *p, char type)
 	return true;
 }
 
-/* Step to the next element or member. */
+/* Steps to the next element or member. */
 static bool pull_next(struct cairn_json_pull *p, bool *first, char close)
 {
 	pull_space(p);
@@ -88,9 +88,7 @@ bool cairn_json_pull_element(struct cairn_json_pull *p, bool *first)
 	return pull_next(p, first, ']');
 }
 
-/* --- strings ------------------------------------------------------------------------------------------------------ */
-
-/* Four hexadecimal digits. */
+/* Reads four hexadecimal digits. */
 static bool pull_hex(struct cairn_json_pull *p, uint32_t *out)
 {
 	*out = 0;
@@ -168,8 +166,6 @@ bool cairn_json_pull_string(struct cairn_json_pull *p, struct cairn_buf *out)
 	}
 }
 
-/* --- numbers, words, anything ------------------------------------------------------------------------------------- */
-
 static bool pull_word(struct cairn_json_pull *p, const char *word)
 {
 	for (; *word; word++)
@@ -224,7 +220,7 @@ bool cairn_json_pull_u64(struct cairn_json_pull *p, uint64_t max, uint64_t *out)
 	return true;
 }
 
-/* Skips the names: only the check of the text matters here. */
+/* Skips a nested value, names included, and checks its text. */
 static bool pull_skip_nested(struct cairn_json_pull *p, char type, struct cairn_buf *scratch)
 {
 	bool first = true;

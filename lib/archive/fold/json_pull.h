@@ -1,5 +1,5 @@
-/* Reads a JSON text piece by piece, without a tree: for texts of many megabytes, for numbers of any size, and where the
- * place of a value in the text matters. For small texts see json.h. */
+/* Reads a JSON text piece by piece, without a tree: for texts of many megabytes, for numbers of any size, and for
+ * callers that need the place of a value in the text. For small texts see json.h. */
 #ifndef CAIRN_ARCHIVE_FOLD_JSON_PULL_H
 #define CAIRN_ARCHIVE_FOLD_JSON_PULL_H
 
@@ -12,7 +12,7 @@ enum { CAIRN_JSON_PULL_DEPTH_MAX = 32 };
 struct cairn_json_pull {
 	const uint8_t *text;
 	size_t len;
-	size_t at;       /* offset of the next byte, or of the error when bad */
+	size_t at;       /* offset of the next byte, or of the error */
 	unsigned depth;  /* nesting of open objects and arrays */
 	const char *bad; /* static: the error; NULL: none yet */
 };
@@ -33,7 +33,7 @@ bool cairn_json_pull_member(struct cairn_json_pull *p, bool *first, struct cairn
 bool cairn_json_pull_element(struct cairn_json_pull *p, bool *first);
 
 /** Decodes a string and appends it to out. @return false: not a string, not valid (half of a surrogate pair; not
- * UTF-8), or out is full, as its status says */
+ * UTF-8), or out is full (see its status) */
 bool cairn_json_pull_string(struct cairn_json_pull *p, struct cairn_buf *out);
 
 /** Reads a whole number from 0 to max, without sign, fraction or exponent. @return false: not such a number */
@@ -42,7 +42,7 @@ bool cairn_json_pull_u64(struct cairn_json_pull *p, uint64_t max, uint64_t *out)
 /** Checks a value and steps over it. @param[out] from start of its text, which ends at p->at; may be NULL */
 bool cairn_json_pull_skip(struct cairn_json_pull *p, size_t *from);
 
-/** Returns whether only white space is left; otherwise the text becomes bad. */
+/** Checks that only white space is left; otherwise the text becomes bad. */
 bool cairn_json_pull_end(struct cairn_json_pull *p);
 
 /** Reports a fault of the value at p->at. @return false */

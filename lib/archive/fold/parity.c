@@ -12,10 +12,10 @@ enum {
 	PARITY_POLYNOMIAL = 0x11d,
 	PARITY_LANE_BYTES = 32,
 	PARITY_LANES_MAX = 8,
-	PARITY_AT_ONCE = 4, /* words */
+	PARITY_AT_ONCE = 4, /* words divided together */
 	PARITY_TWO_BYTES = 2 * CAIRN_PARITY_WORD_BYTES,
 	PARITY_MANY_BYTES = PARITY_AT_ONCE * CAIRN_PARITY_WORD_BYTES,
-	PARITY_ALIGN = 64, /* so that no row straddles two cache lines */
+	PARITY_ALIGN = 64, /* bytes, so that no row straddles two cache lines */
 };
 
 /* A part of a remainder, as wide as a register of AVX2. */
@@ -23,9 +23,9 @@ typedef uint64_t parity_lane __attribute__((vector_size(PARITY_LANE_BYTES)));
 
 struct cairn_parity {
 	unsigned n;
-	unsigned n_lanes;                /* so that n bytes fit */
-	uint8_t log[PARITY_FIELD];       /* powers of 2; log[0] is not defined */
-	uint8_t power[2 * PARITY_FIELD]; /* of 2 */
+	unsigned n_lanes;                /* lanes for n bytes */
+	uint8_t log[PARITY_FIELD];       /* exponents of the powers of 2; log[0] is not defined */
+	uint8_t power[2 * PARITY_FIELD]; /* powers of 2 */
 	parity_lane *table; /* [slice][byte][lane]: remainder of byte * x^(n + 7 - slice), highest power first */
 };
 
@@ -70,7 +70,7 @@ static uint8_t parity_value(const struct cairn_parity *p, const uint8_t *poly, s
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-/* The generator without its leading 1, highest power first: the product of (x - 2^i). */
+/* Computes the generator without its leading 1, highest power first: the product of (x - 2^i). */
 static void parity_generator(const struct cairn_parity *p, uint8_t g[static PARITY_FIELD])
 {
 	uint8_t poly[PARITY_FIELD] = {1}; /* lowest power first */
@@ -93,7 +93,7 @@ static void parity_init_table(struct cairn_parity *p)
 	uint8_t g[PARITY_FIELD],
 		unit[PARITY_FIELD]; /* unit: the remainder of x^(n + 7 - slice), divided by the generator g */
 	parity_generator(p, g);
-	memcpy(unit, g, p->n); /* of x^n */
+	memcpy(unit, g, p->n); /* first, the remainder of x^n */
 	for (unsigned slice = PARITY_SLICES; slice-- > 0;) {
 		for (unsigned byte = 1; byte < PARITY_FIELD; byte++)
 			for (unsigned k = 0; k < p->n; k++)
@@ -169,7 +169,7 @@ PARITY_INLINE void parity_step(const struct cairn_parity *p, parity_lane *rest, 
 	}
 }
 
-/* Divides n_words words of len bytes each, one stride apart. While one waits for a look-up, another goes on. */
+/* Divides n_words words of len bytes each, one stride apart. While one waits for a table lookup, another is divided. */
 PARITY_INLINE void parity_divide(const struct cairn_parity *p, uint8_t *out, unsigned n_words, unsigned n_lanes,
 				 const uint8_t *data, size_t len)
 {
@@ -205,7 +205,7 @@ PARITY_WIDEST void cairn_parity_make(const struct cairn_parity *p, uint8_t *out,
 	}
 }
 
-/* Makes the parity of PARITY_AT_ONCE consecutive full words, whose remainders fit into registers. */
+/* Computes the parity of PARITY_AT_ONCE consecutive full words, whose remainders fit into registers. */
 PARITY_WIDEST static void parity_make_many(const struct cairn_parity *p, uint8_t *words)
 {
 	size_t len = cairn_parity_data_bytes(p);
@@ -241,16 +241,16 @@ size_t cairn_parity_weave(const struct cairn_parity *p, uint8_t *out, const uint
 
 /* --- mending ------------------------------------------------------------------------------------------------------ */
 
-/* Polynomials start with the lowest power. */
+/* The errors of a word. Polynomials start with the lowest power. */
 struct parity_error {
 	uint8_t syndrome[PARITY_FIELD];
 	uint8_t locator[PARITY_FIELD + 1]; /* its roots are the inverses of 2^(power of a wrong byte) */
 	unsigned n_wrong;                  /* degree of the locator */
-	uint8_t place[PARITY_FIELD];       /* offset in the word */
+	uint8_t place[PARITY_FIELD];       /* offset of a wrong byte in the word */
 	uint8_t off[PARITY_FIELD];         /* difference of that byte */
 };
 
-/* Berlekamp and Massey: the shortest recurrence that gives the syndromes. */
+/* Finds the shortest recurrence that yields the syndromes (Berlekamp and Massey). */
 static void parity_find_locator(const struct cairn_parity *p, struct parity_error *e)
 {
 	uint8_t before[PARITY_FIELD + 1] = {1}, keep[PARITY_FIELD + 1];
@@ -280,7 +280,7 @@ static void parity_find_locator(const struct cairn_parity *p, struct parity_erro
 	}
 }
 
-/* Chien: tries every place. @return false: the locator has other roots, or too few */
+/* Tries every place (Chien). @return false: the locator has other roots, or too few */
 static bool parity_find_places(const struct cairn_parity *p, struct parity_error *e, size_t len)
 {
 	unsigned found = 0;
@@ -295,7 +295,7 @@ static bool parity_find_places(const struct cairn_parity *p, struct parity_error
 	return found == e->n_wrong;
 }
 
-/* Forney: computes the difference of each wrong byte. */
+/* Computes the difference of each wrong byte (Forney). */
 static bool parity_find_values(const struct cairn_parity *p, struct parity_error *e, size_t len)
 {
 	uint8_t evaluator[PARITY_FIELD] = {0};

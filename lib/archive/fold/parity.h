@@ -1,5 +1,5 @@
 /* Reed-Solomon parity of FOLD: code words of up to 255 bytes over GF(2^8) (polynomial 0x11d, generator 2, first root
- * 2^0), the data before the parity. Any parity/2 bytes of a word can be repaired. */
+ * 2^0), data before parity. Half as many wrong bytes of a word as it has parity bytes can be repaired. */
 #ifndef CAIRN_ARCHIVE_FOLD_PARITY_H
 #define CAIRN_ARCHIVE_FOLD_PARITY_H
 
@@ -17,7 +17,7 @@ enum {
 /** The tables for one number of parity bytes: 64 to 512 KiB. Immutable; any thread may use them. */
 struct cairn_parity;
 
-/** @param n  CAIRN_PARITY_MIN .. CAIRN_PARITY_MAX. @return NULL without memory */
+/** Makes the tables. @param n  CAIRN_PARITY_MIN .. CAIRN_PARITY_MAX @return NULL without memory */
 struct cairn_parity *cairn_parity_new(unsigned n);
 void cairn_parity_free(struct cairn_parity *p);
 
@@ -36,9 +36,9 @@ void cairn_parity_make(const struct cairn_parity *p, uint8_t *out, const uint8_t
 size_t cairn_parity_weave(const struct cairn_parity *p, uint8_t *out, const uint8_t *data, size_t len);
 
 /** Repairs one word, data and parity.
- * @param len  of the whole word, n + 1 .. CAIRN_PARITY_WORD_BYTES
+ * @param len  length of the whole word, n + 1 .. CAIRN_PARITY_WORD_BYTES
  * @param[out] n_wrong  bytes that were wrong
- * @return CAIRN_OK; CAIRN_E_MISMATCH more than n/2 are wrong: the word is unchanged */
+ * @return CAIRN_OK; CAIRN_E_MISMATCH more than n/2 bytes are wrong, and the word is unchanged */
 CAIRN_MUST_USE enum cairn_status cairn_parity_mend(const struct cairn_parity *p, uint8_t *word, size_t len,
 						   unsigned *n_wrong);
 

@@ -20,7 +20,7 @@ struct cairn_fold {
 	unsigned parity_n;
 };
 
-/* Callers ensure that at + len is not past the end. */
+/* Reads bytes. The caller ensures that at + len is not past the end. */
 static enum cairn_status reader_get(const struct cairn_fold *f, uint64_t at, uint8_t *out, size_t len,
 				    struct cairn_diag *diag)
 {
@@ -253,7 +253,7 @@ static enum cairn_status reader_mend(struct reader_run *r, struct cairn_diag *di
 	return status == CAIRN_E_MISMATCH ? reader_beyond(r, &m, diag) : status;
 }
 
-/* Finds the layout in which the bytes match their hashes, and repairs them if there is none. */
+/* Finds the layout in which the bytes match their hashes. If there is none, repairs the bytes. */
 static enum cairn_status reader_check_or_mend(struct reader_run *r, bool check_parity, struct cairn_diag *diag)
 {
 	const struct cairn_fold_chunk *c = r->c;
@@ -273,7 +273,7 @@ static enum cairn_status reader_check_or_mend(struct reader_run *r, bool check_p
 	enum cairn_status tables = reader_tables(r->f, c->parity);
 	if (tables != CAIRN_OK || status == CAIRN_E_MISMATCH)
 		return tables == CAIRN_OK ? reader_mend(r, diag) : tables;
-	/* The data match, so only parity can be wrong. A word beyond repair counts as wholly wrong parity. */
+	/* The data match, so only parity can be wrong. All parity of a word beyond repair counts as wrong. */
 	struct cairn_fold_mended m = cairn_fold_mend_woven(r->f->parity, r->area, c->comp_len + c->ecc_len);
 	r->out->n_wrong = m.n_wrong + m.n_lost * c->parity;
 	return status;
@@ -292,7 +292,7 @@ static enum cairn_status reader_content(struct reader_run *r, bool keep_comp, st
 		out->bytes = out->comp;
 		return CAIRN_OK;
 	}
-	/* Refuses a frame that states another content length before memory is allocated for it. */
+	/* Refuse a frame that states another content length, before memory is allocated for it. */
 	out->bytes = malloc(c->uncomp_len + 1);
 	if (!out->bytes)
 		return CAIRN_E_NOMEM;

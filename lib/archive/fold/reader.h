@@ -7,7 +7,7 @@
 /** An opened file, with its index in memory. Owned by one thread at a time. */
 struct cairn_fold;
 
-/** The source of the file's bytes: a descriptor, or memory (bytes not NULL). Borrowed until the file is closed. */
+/** The source of the file's bytes: memory if bytes is not NULL, else a descriptor. Borrowed while the file is open. */
 struct cairn_fold_source {
 	int fd;
 	const uint8_t *bytes;
@@ -26,20 +26,20 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_open(struct cairn_fold **out, const 
 void cairn_fold_close(struct cairn_fold *f);
 void cairn_fold_closep(struct cairn_fold **f);
 
-/** Borrowed. */
+/** Returns the index. Borrowed. */
 const struct cairn_fold_index *cairn_fold_index_of(const struct cairn_fold *f);
 
 /** The layout of a chunk's data and parity in the file. */
 enum cairn_fold_layout {
 	CAIRN_FOLD_PLAIN, /* all stored bytes, then the parity, if any: files without parity, short chunks, and long
-			   * chunks of pyfolds 1.0, whose parity is useless */
+			     chunks of pyfolds 1.0, whose parity is useless */
 	CAIRN_FOLD_WOVEN, /* code word after code word, each data and parity */
 	CAIRN_FOLD_APART, /* all stored bytes, then the parity of each word: the later dialect */
 };
 
 /** The content of a chunk. Zeroed is empty. */
 struct cairn_fold_data {
-	uint8_t *bytes; /* owned, free(): the content; NULL when its length is 0 or it was not asked for */
+	uint8_t *bytes; /* owned, free(): the content; NULL if its length is 0 or it was not requested */
 	uint64_t len;
 	uint8_t *comp; /* owned, free(): the compressed bytes; equal to bytes if the chunk is stored */
 	enum cairn_fold_layout layout;
@@ -53,7 +53,7 @@ struct cairn_fold_read_options {
 };
 
 /** Reads a chunk into memory (up to three times its length). Its header must match the index, and its bytes their
- * CRC-32C and SHA-256, if need be after a repair from the parity. They must decompress to their length.
+ * CRC-32C and SHA-256, if necessary after a repair from the parity. They must decompress to their length.
  * @param options  NULL: none
  * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_MISMATCH damaged beyond repair; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_read(struct cairn_fold *f, const struct cairn_fold_chunk *chunk,
@@ -67,9 +67,9 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_open_unfinished(struct cairn_fold **
 							    const struct cairn_fold_source *source,
 							    struct cairn_diag *diag);
 
-/** Reads the chunk whose header is at an offset, using only the file's bytes: repairs nothing.
- * @param parity  the N of its writer; 0: none
- * @param[out] chunk  all but the name, with the SHA-256 of the bytes
+/** Reads the chunk whose header is at an offset, using only the file's bytes. Repairs nothing.
+ * @param parity  the N of the file's writer; 0: none
+ * @param[out] chunk  all members but the name, with the SHA-256 of the bytes
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND there is no whole and undamaged chunk; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_scan(struct cairn_fold *f, uint64_t at, unsigned parity,
 						 struct cairn_fold_chunk *chunk, struct cairn_fold_data *out);

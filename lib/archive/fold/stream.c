@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAM_PIECE_BYTES = 4 << 20 /* step by which memory grows as bytes arrive; a header alone takes none */ };
+enum { STREAM_PIECE_BYTES = 4 << 20 /* memory grows by this as bytes arrive; a header alone allocates none */ };
 
 struct cairn_fold_stream {
 	int fd;
@@ -55,7 +55,8 @@ enum cairn_status cairn_fold_stream_open(struct cairn_fold_stream **out, int fd,
 	s->fd = fd;
 	s->area = cairn_buf_init(CAIRN_FOLD_HEADER_BYTES + CAIRN_FOLD_CHUNK_HEADER_BYTES +
 				 2 * CAIRN_FOLD_CHUNK_BYTES_MAX);
-	s->chunks = cairn_buf_init(CAIRN_FOLD_INDEX_BYTES_MAX); /* smaller than the index entry of a chunk */
+	/* an element is smaller than the chunk's entry in the index */
+	s->chunks = cairn_buf_init(CAIRN_FOLD_INDEX_BYTES_MAX);
 	s->index.text = cairn_buf_init(CAIRN_FOLD_INDEX_BYTES_MAX);
 	enum cairn_status status = stream_take(s, &s->area, CAIRN_FOLD_HEADER_BYTES, diag);
 	if (status == CAIRN_OK)
@@ -93,7 +94,7 @@ const struct cairn_fold_index *cairn_fold_stream_index(const struct cairn_fold_s
 	return &s->index;
 }
 
-/* The header has the length of the parity, but not N. At most one N gives this length. */
+/* Finds N. The header has the length of the parity, but not N; at most one N gives this length. */
 static enum cairn_status stream_parity(struct cairn_fold_chunk *c, struct cairn_diag *diag)
 {
 	c->parity = 0;

@@ -9,7 +9,7 @@
 struct cairn_fold_stream;
 
 /** Reads the header.
- * @param fd  borrowed; nobody else reads from it
+ * @param fd  borrowed; other code must not read from it
  * @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_LIMIT as cairn_fold_open(); CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_stream_open(struct cairn_fold_stream **out, int fd,
 							struct cairn_diag *diag);
@@ -17,10 +17,10 @@ void cairn_fold_stream_closep(struct cairn_fold_stream **s);
 
 /** Reads the next chunk: its bytes must match the CRC-32C in its header, and decompress to their length. Repairs
  * nothing from parity. At the end reads the index, which must match each chunk received and its SHA-256.
- * @param[out] chunk  all but the name, which only the index has
+ * @param[out] chunk  all members but the name, which only the index has
  * @param[out] out    owned by the caller: the content
- * @return CAIRN_OK; CAIRN_E_NOT_FOUND no more chunks, and the index agrees; CAIRN_E_FORMAT, CAIRN_E_LIMIT also for
- *         "fold.stream", a layout that Cairn does not write; CAIRN_E_MISMATCH damaged; CAIRN_E_IO; CAIRN_E_NOMEM */
+ * @return CAIRN_OK; CAIRN_E_NOT_FOUND no more chunks, and the index agrees; CAIRN_E_FORMAT, CAIRN_E_LIMIT also
+ *         "fold.stream": a layout that Cairn does not write; CAIRN_E_MISMATCH damaged; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_stream_next(struct cairn_fold_stream *s, struct cairn_fold_chunk *chunk,
 							struct cairn_fold_data *out, struct cairn_diag *diag);
 

@@ -25,14 +25,14 @@ enum {
 	WRITER_WOVEN_BYTES = WRITER_PIECE_WORDS * CAIRN_PARITY_WORD_BYTES,
 	WRITER_PAYS_PART = 32,        /* compress if that saves one part in this many */
 	WRITER_ENTRY_BYTES = 400,     /* a chunk's entry and line in chunk_hashes, without names */
-	WRITER_INDEX_RESERVE = 65536, /* for the rest of the index */
+	WRITER_INDEX_RESERVE = 65536, /* room for the rest of the index */
 };
 
 struct cairn_fold_writer {
 	int fd;
 	uint64_t at;
 	struct cairn_fold_writer_options options;
-	struct cairn_fold_extent extent; /* a copy of the caller's, if any */
+	struct cairn_fold_extent extent; /* copied from the caller, if given */
 	struct cairn_zstd *zstd;
 	struct cairn_parity *parity; /* NULL: none */
 	struct cairn_sha256 *digest;
@@ -65,7 +65,7 @@ static enum cairn_status writer_write(struct cairn_fold_writer *w, const uint8_t
 	return CAIRN_OK;
 }
 
-/* The index has each name twice, with up to six bytes for each byte. */
+/* Returns the most bytes of an index entry. The index has each name twice, with up to six bytes for each byte. */
 static uint64_t writer_entry_bytes(const char *name)
 {
 	return WRITER_ENTRY_BYTES + 12 * (uint64_t)strlen(name);
@@ -186,8 +186,8 @@ static enum cairn_status writer_weave(struct cairn_fold_writer *w, const uint8_t
 	return writer_write(w, woven, cairn_parity_weave(w->parity, woven, comp, len));
 }
 
-/* Computes the CRC-32C for the header in a first pass, because a pipe cannot go back. The rest is done piece by piece,
- * so that each piece is in the cache. */
+/* Writes a chunk. A first pass computes the CRC-32C for the header, because a pipe cannot go back. The rest is done
+ * piece by piece, so that each piece is in the cache. */
 static enum cairn_status writer_put_comp(struct cairn_fold_writer *w, struct cairn_fold_chunk *c, const uint8_t *comp)
 {
 	size_t piece = w->parity ? WRITER_PIECE_WORDS * cairn_parity_data_bytes(w->parity) : WRITER_PIECE_BYTES;
@@ -221,7 +221,7 @@ enum cairn_status cairn_fold_writer_add_packed(struct cairn_fold_writer *w, cons
 	return status == CAIRN_OK ? writer_note(w, &c) : status;
 }
 
-/* Returns whether compression is likely to pay, from a few samples. */
+/* Estimates from a few samples whether compression saves enough. */
 static bool writer_pays(struct cairn_fold_writer *w, const uint8_t *bytes, size_t len)
 {
 	if (w->options.zstd_level == 0)
@@ -378,7 +378,7 @@ static enum cairn_status writer_index(const struct cairn_fold_writer *w, struct 
 	return out->status;
 }
 
-/* The pipe already has the header, so its numbers must turn out right. */
+/* Ends a pipe. The header was sent already, so its numbers must be right. */
 static enum cairn_status writer_finish_pipe(struct cairn_fold_writer *w, struct cairn_buf *index)
 {
 	if (w->at != CAIRN_FOLD_HEADER_BYTES + w->extent.bytes)
@@ -398,7 +398,7 @@ enum cairn_status cairn_fold_writer_finish(struct cairn_fold_writer *w, const ch
 		return writer_finish_pipe(w, &index);
 	if (status == CAIRN_OK)
 		status = writer_write(w, index.bytes, index.len);
-	/* Cuts the file, because an interrupted write may have left more bytes. */
+	/* Cut the file, because an interrupted write may have left more bytes. */
 	if (status == CAIRN_OK && cairn_sys_ftruncate(w->fd, (off_t)w->at) < 0)
 		status = cairn_fd_status(errno);
 	if (status == CAIRN_OK && lseek(w->fd, 0, SEEK_SET) < 0)

@@ -4,18 +4,18 @@
 
 #include "archive/fold/format.h"
 
-/** The lengths announced for a pipe. There the header, which comes first and has the offset of the index, cannot be
- * corrected later. Zeroed is empty. */
+/** The lengths announced for a pipe, whose header has the offset of the index, comes first, and cannot be corrected
+ * later. Zeroed is empty. */
 struct cairn_fold_extent {
-	uint64_t bytes;       /* of the chunks */
+	uint64_t bytes;       /* bytes of the chunks */
 	uint64_t index_bytes; /* limit of the index, which is padded with blanks to this length */
 };
 
 /** Counts a chunk of len bytes, which will be stored uncompressed. @param parity  as in the options */
 void cairn_fold_extent_add(struct cairn_fold_extent *extent, const char *name, uint64_t len, unsigned parity);
 
-/** A file being written. Until cairn_fold_writer_finish(), the header says that there is no index, except in a pipe.
- * Memory: about 100 bytes and the name for each chunk, and one chunk. Owned by one thread at a time. */
+/** A file being written. Until cairn_fold_writer_finish(), the header states that there is no index, except in a pipe.
+ * Memory: about 100 bytes and the name for each chunk, and one chunk. For one thread at a time. */
 struct cairn_fold_writer;
 
 struct cairn_fold_writer_options {
@@ -25,15 +25,14 @@ struct cairn_fold_writer_options {
 };
 
 /** Begins an empty file.
- * @param fd  borrowed, open for writing; nobody else may move its position
- * @return CAIRN_OK; CAIRN_E_LIMIT the index of such an extent would be over its limit; CAIRN_E_IO, CAIRN_E_FULL;
- *         CAIRN_E_NOMEM */
+ * @param fd  borrowed, open for writing; other code must not move its position
+ * @return CAIRN_OK; CAIRN_E_LIMIT the index would be over its limit; CAIRN_E_IO, CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_writer_new(struct cairn_fold_writer **out, int fd,
 						       const struct cairn_fold_writer_options *options);
 void cairn_fold_writer_free(struct cairn_fold_writer *w);
 void cairn_fold_writer_freep(struct cairn_fold_writer **w);
 
-/** Keeps a chunk that is already in the file, after the last one. Does not read its bytes.
+/** Adopts a chunk that is already in the file, after the last one. Does not read its bytes.
  * @return CAIRN_OK; CAIRN_E_LIMIT the index is full; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_writer_adopt(struct cairn_fold_writer *w,
 							 const struct cairn_fold_chunk *chunk);
@@ -42,8 +41,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fold_writer_adopt(struct cairn_fold_write
  * @param name   UTF-8, copied; the caller ensures that names are unique
  * @param ctype  four printable characters
  * @param len    at most CAIRN_FOLD_CHUNK_BYTES_MAX
- * @return CAIRN_OK; CAIRN_E_LIMIT the chunk is too long, or the index is full; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM
- */
+ * @return CAIRN_OK; CAIRN_E_LIMIT the chunk is too long or the index full; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_writer_add(struct cairn_fold_writer *w, const char *name, const char *ctype,
 						       const uint8_t *bytes, size_t len);
 
@@ -59,7 +57,7 @@ uint64_t cairn_fold_writer_bytes(const struct cairn_fold_writer *w);
 /** Writes the index and makes the file durable, then writes the header and makes it durable. To a pipe writes only the
  * index.
  * @param metadata  text of an object; the writer replaces its members chunk_hashes and manifest_hash; NULL: {}
- * @param created   seconds since 1970 as JSON has them, "1700000000.5"
+ * @param created   seconds since 1970 as a JSON number, "1700000000.5"
  * @return CAIRN_OK; CAIRN_E_FORMAT metadata is not an object; CAIRN_E_LIMIT the index is over its limit;
  *         CAIRN_E_MISMATCH the chunks of a pipe differ from the extent; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_fold_writer_finish(struct cairn_fold_writer *w, const char *metadata,

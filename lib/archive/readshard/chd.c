@@ -7,13 +7,13 @@
 #include <string.h>
 
 enum {
-	CHD_STATE_BYTES = 12, /* "jenkins", a zero, the seed */
+	CHD_STATE_BYTES = 12, /* bytes of a state: "jenkins", a zero, the seed */
 	CHD_SEQUENCE_HEAD_BYTES = 16,
-	CHD_TAIL_BYTES = 8, /* the numbers of slots and of buckets, repeated */
+	CHD_TAIL_BYTES = 8, /* bytes of the end: the numbers of slots and of buckets, repeated */
 	CHD_SELECT_HEAD_BYTES = 8,
-	CHD_SELECT_STEP = 128,    /* ones between two entries of the table for quick selection */
-	CHD_BITS_MAX = 31,        /* of a displacement */
-	CHD_BITS_SPARE_BYTES = 8, /* zeros behind the packed displacements */
+	CHD_SELECT_STEP = 128,    /* The select table has an entry for every 128th 1-bit. */
+	CHD_BITS_MAX = 31,        /* most bits of a displacement */
+	CHD_BITS_SPARE_BYTES = 8, /* zeros after the packed displacements */
 };
 
 static const char CHD_NAME[] = "chd_ph", CHD_HASH[] = "jenkins";
@@ -52,7 +52,7 @@ struct cairn_chd_hashes cairn_chd_hash(uint32_t seed, uint32_t n_slots, uint32_t
 		.bucket = w[0] % n_buckets, .first = w[1] % n_slots, .step = w[2] % (n_slots - 1) + 1};
 }
 
-/* Returns n bits from bit `at` on, lowest first. Five bytes must be present there. */
+/* Returns n bits from bit `at` on, lowest first. Five bytes must be readable there. */
 static uint32_t chd_bits(const uint8_t *bits, uint32_t at, uint32_t n)
 {
 	const uint8_t *p = bits + at / 8;
@@ -75,14 +75,14 @@ void cairn_chd_fini(struct cairn_chd *chd)
 	*chd = (struct cairn_chd){0};
 }
 
-/* A dump being read. Offsets are from the cursor's start. */
+/* A dump being read. Offsets count from the cursor's start. */
 struct chd_dump {
 	struct cairn_cur *cur;
 	struct cairn_diag *diag;
 	uint32_t rem_bits, total_bits;
 	uint64_t select_bits; /* rounded up to words */
 	uint64_t sequence_at;
-	const uint8_t *select, *rems, *store; /* bytes of these lengths, all present: */
+	const uint8_t *select, *rems, *store; /* tables of these lengths, all within the dump: */
 	uint64_t rems_bytes, store_bytes;
 };
 

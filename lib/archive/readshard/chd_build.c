@@ -1,6 +1,6 @@
-/* Building the function. Keys fall into buckets; the largest bucket first, each takes the least displacement that puts
- * all its keys on free slots. With one slot in a hundred left free at the end, a last bucket of one key tries a hundred
- * slots on average and never more than all of them: steps are prime to the number of slots. */
+/* Builds the function. Keys fall into buckets. The largest bucket comes first, and each gets the least displacement
+ * that puts all its keys on free slots. A slot in a hundred stays free, so a last bucket of one key tries a hundred
+ * slots on average, and never more than all: steps are prime to the number of slots. */
 #include "archive/readshard/chd.h"
 
 #include "base/bytes.h"
@@ -25,10 +25,10 @@ struct chd_item {
 struct chd_build {
 	const struct cairn_chd_keys *keys;
 	uint32_t n_slots, n_buckets, seed;
-	struct chd_item *items;  /* by bucket */
+	struct chd_item *items;  /* sorted by bucket */
 	uint32_t *starts;        /* n_buckets + 1 offsets into items */
-	uint32_t *order;         /* buckets, largest first; those of equal size in order */
-	uint32_t *displacements; /* by bucket */
+	uint32_t *order;         /* buckets, largest first; of equal size in their order */
+	uint32_t *displacements; /* of each bucket */
 	uint8_t *taken;          /* a bit for each slot */
 };
 
@@ -45,7 +45,7 @@ static bool build_is_prime(uint32_t n)
 	return n > 1;
 }
 
-/* @return the number of slots for n keys: a prime that leaves one slot in a hundred free */
+/* Returns the number of slots for n keys: a prime that leaves one slot in a hundred free. */
 static uint32_t build_slots(uint32_t n_keys)
 {
 	uint32_t n = (uint32_t)((uint64_t)(n_keys ? n_keys : 1) * 100 / 99) + 1;
@@ -83,7 +83,7 @@ static uint32_t build_size(const struct chd_build *b, uint32_t bucket)
 	return b->starts[bucket + 1] - b->starts[bucket];
 }
 
-/* Sorts keys into buckets, and buckets by size; both by counting. @return false: a bucket is too large for this seed */
+/* Sorts keys into buckets, and buckets by size, by counting. @return false: a bucket is too large for this seed */
 static bool build_deal(struct chd_build *b)
 {
 	bool fits = true;
@@ -112,8 +112,7 @@ static bool build_deal(struct chd_build *b)
 }
 
 /* Looks for two keys in one bucket that no displacement can separate. Another seed separates them unless they are
- * equal.
- * @return CAIRN_OK: no such keys; CAIRN_E_MISMATCH another seed may help; CAIRN_E_CONFLICT they are equal */
+ * equal. @return CAIRN_OK: no such keys; CAIRN_E_MISMATCH another seed may help; CAIRN_E_CONFLICT they are equal */
 static enum cairn_status build_part(const struct chd_build *b, uint32_t *first, uint32_t *second)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -157,7 +156,7 @@ static bool build_displace(struct chd_build *b)
 {
 	uint64_t rounds = b->n_slots < CHD_ROUNDS_MAX ? b->n_slots : CHD_ROUNDS_MAX, n_max = b->n_slots * rounds;
 	if (n_max > UINT32_MAX - 1)
-		n_max = UINT32_MAX - 1; /* so that it fits 31 bits as the format writes it */
+		n_max = UINT32_MAX - 1; /* so that it fits into 31 bits as the format writes it */
 	memset(b->taken, 0, (size_t)b->n_slots / 8 + 1);
 	memset(b->displacements, 0, (size_t)b->n_buckets * sizeof(*b->displacements));
 	for (uint32_t i = 0; i < b->n_buckets; i++) {
@@ -169,8 +168,6 @@ static bool build_displace(struct chd_build *b)
 	}
 	return true;
 }
-
-/* --- writing the dump --------------------------------------------------------------------------------------------- */
 
 /* Returns the bits of a displacement. Numbers of n bits encode values from 2^n - 1 on, so that no code is wasted. */
 static uint32_t dump_bits(uint32_t displacement)
@@ -195,7 +192,7 @@ static uint8_t *dump_zeros(struct cairn_buf *dump, uint64_t bits)
 	return at;
 }
 
-/* Writes the ones of the selection, and the positions of the ones number 0, 128, 256 ... */
+/* Writes the select bits, and the positions of every 128th 1-bit. */
 static void dump_select(const struct chd_build *b, struct cairn_buf *dump, uint32_t rem_bits, uint32_t n_zeros)
 {
 	enum { STEP = 128 };

@@ -26,7 +26,7 @@ void cairn_readshard_hold(int fd, const struct cairn_readshard_slot *slot)
 	(void)delete_lock(fd, F_RDLCK, slot->at, CAIRN_READSHARD_SIZE_BYTES + slot->bytes);
 }
 
-/* Punches a hole if the file system can: zeros that take no space. */
+/* Punches a hole if the file system can: zeros that occupy no space. */
 static enum cairn_status delete_punch(int fd, uint64_t at, uint64_t len)
 {
 	static const uint8_t ZEROS[DELETE_ZEROS_BYTES];

@@ -18,14 +18,15 @@ enum {
 	CAIRN_READSHARD_INDEX_BYTES_AT = 72,
 	CAIRN_READSHARD_FUNCTION_AT = 80,
 	CAIRN_READSHARD_HEADER_BYTES = 88,
-	CAIRN_READSHARD_OBJECTS_START = 512, /* where writers put the first object; zeros fill the space before it */
-	CAIRN_READSHARD_SIZE_BYTES = 8,      /* before each object's bytes */
-	CAIRN_READSHARD_SLOT_BYTES = 40,     /* key, offset of the object's size */
-	/* The most objects that this writer accepts, each 60 bytes of memory. Readers rely on the file's length. */
+	/* offset at which writers put the first object; zeros fill the space before it */
+	CAIRN_READSHARD_OBJECTS_START = 512,
+	CAIRN_READSHARD_SIZE_BYTES = 8,  /* bytes of the size before each object */
+	CAIRN_READSHARD_SLOT_BYTES = 40, /* bytes of a slot: key, offset of the object's size */
+	/* The most objects that this writer accepts, each 60 bytes of memory. A file's length limits readers. */
 	CAIRN_READSHARD_OBJECTS_MAX = 1 << 24,
 };
 
-/** Offset in a slot that is free, or whose object was deleted. */
+/** Offset of a slot that is free, or whose object was deleted. */
 #define CAIRN_READSHARD_NO_OFFSET UINT64_MAX
 
 #define CAIRN_READSHARD_NAME "SWHShard"

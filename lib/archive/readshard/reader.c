@@ -14,7 +14,7 @@
 
 struct cairn_readshard {
 	int fd;               /* owned; -1: the bytes are borrowed */
-	const uint8_t *bytes; /* NULL: bytes are read from fd */
+	const uint8_t *bytes; /* NULL: read from fd */
 	uint64_t len;
 	struct cairn_readshard_header header;
 	struct cairn_chd function;
@@ -31,14 +31,14 @@ enum cairn_status cairn_readshard_read(const struct cairn_readshard *s, uint64_t
 	}
 	if (!s->bytes && cairn_fd_read_at(s->fd, at, out, len) == CAIRN_OK)
 		return CAIRN_OK;
-	memset(out, 0, len); /* also for the analyzer, which takes a failure for none */
+	memset(out, 0, len); /* also for the analyzer, which overlooks failures */
 	return cairn_fail(diag, CAIRN_E_IO, "readshard.read", at,
 			  "%zu bytes of the file cannot be read: it was cut, or its disk fails", len);
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Refuses a number of the header that cannot be. */
+/* Refuses an impossible number in the header. */
 static enum cairn_status readshard_layout(struct cairn_diag *diag, uint64_t at, uint64_t expected, uint64_t actual,
 					  const char *what)
 {
@@ -105,7 +105,7 @@ static enum cairn_status readshard_parse_header(struct cairn_readshard *s, struc
 	return readshard_check_layout(s, diag);
 }
 
-/* Reads the bytes of the hash function. Bytes of any number may follow it in the file. */
+/* Reads the bytes of the hash function. Any number of bytes may follow it in the file. */
 static enum cairn_status readshard_read_function(const struct cairn_readshard *s, uint8_t **out, size_t *len,
 						 struct cairn_diag *diag)
 {
@@ -133,7 +133,7 @@ static enum cairn_status readshard_parse_function(struct cairn_readshard *s, str
 		status = cairn_chd_parse(&s->function, &cur, diag);
 		s->end = s->header.function_at + cairn_cur_offset(&cur);
 		if (status == CAIRN_E_FORMAT && diag && diag->has_offset)
-			diag->offset += s->header.function_at; /* the cursor began there */
+			diag->offset += s->header.function_at; /* the cursor began at the function */
 	}
 	free(bytes);
 	return status;
@@ -155,7 +155,7 @@ static enum cairn_status readshard_parse(struct cairn_readshard *s, struct cairn
 	return status;
 }
 
-/* @param fd  taken over, also when this fails */
+/* @param fd  owned from now on, even after a failure */
 static enum cairn_status readshard_open(struct cairn_readshard **out, int fd, const uint8_t *bytes, uint64_t len,
 					struct cairn_diag *diag)
 {
@@ -213,7 +213,7 @@ void cairn_readshard_freep(struct cairn_readshard **s)
 	*s = NULL;
 }
 
-/* --- looking ------------------------------------------------------------------------------------------------------ */
+/* --- finding objects ---------------------------------------------------------------------------------------------- */
 
 const struct cairn_readshard_header *cairn_readshard_header_of(const struct cairn_readshard *s)
 {
@@ -283,7 +283,7 @@ static enum cairn_status readshard_parse_slot(const struct cairn_readshard *s, u
 {
 	static const uint8_t ZEROS[CAIRN_READSHARD_KEY_BYTES];
 	uint64_t at = cairn_get_u64be(bytes + CAIRN_READSHARD_KEY_BYTES);
-	/* Older writers leave a free slot all zero. The key alone does not tell: an object's key may be all zero. */
+	/* Older writers leave a free slot all zero. The key alone is no proof: an object's key may be all zero. */
 	if (at == CAIRN_READSHARD_NO_OFFSET || (at == 0 && memcmp(bytes, ZEROS, sizeof(ZEROS)) == 0))
 		return CAIRN_OK;
 	enum cairn_status status = readshard_place(s, slot, at, out, diag);
@@ -315,7 +315,7 @@ enum cairn_status cairn_readshard_find(const struct cairn_readshard *s,
 		cairn_readshard_read(s, cairn_readshard_slot_at(s, slot), bytes, sizeof(bytes), diag);
 	if (status != CAIRN_OK)
 		return status;
-	/* The function returns a slot for any key, and most keys that are looked up here are absent. */
+	/* The function returns a slot for any key, and most keys looked up here are absent. */
 	if (memcmp(bytes, key, CAIRN_READSHARD_KEY_BYTES) != 0)
 		return CAIRN_E_NOT_FOUND;
 	status = readshard_parse_slot(s, slot, bytes, out, diag);

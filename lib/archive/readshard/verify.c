@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* A section must begin where the one before it ends. */
+/* Checks that a section begins where the one before it ends. */
 static enum cairn_status verify_follows(struct cairn_diag *diag, uint64_t at, uint64_t expected, uint64_t actual,
 					const char *what)
 {
@@ -25,7 +25,7 @@ static enum cairn_status verify_header(const struct cairn_readshard_header *h, s
 	return status;
 }
 
-/* Checks slots in the order of their objects: each belongs to its key, and objects do not overlap. */
+/* Checks slots in the order of their objects: each is its key's slot, and objects do not overlap. */
 static enum cairn_status verify_slots(const struct cairn_readshard *s, const uint32_t *slots, uint32_t n,
 				      struct cairn_readshard_summary *sum, struct cairn_diag *diag)
 {
@@ -55,7 +55,7 @@ static enum cairn_status verify_slots(const struct cairn_readshard *s, const uin
 	return CAIRN_OK;
 }
 
-/* If no object was deleted, the objects fill their section. There cannot be more objects than were written. */
+/* Checks the sums. Objects fill their section if none was deleted. There cannot be more objects than were written. */
 static enum cairn_status verify_sums(const struct cairn_readshard_header *h, struct cairn_readshard_summary *sum,
 				     struct cairn_diag *diag)
 {

@@ -14,18 +14,18 @@
 
 enum {
 	WRITER_BUF_BYTES = 1 << 20,
-	WRITER_COPY_BYTES = 64 * 1024,         /* longer objects are copied past the buffer */
+	WRITER_COPY_BYTES = 64 * 1024,         /* longer objects are copied without the buffer */
 	WRITER_FLUSH_BYTES = 16 * 1024 * 1024, /* start writing to the disk after this many bytes */
 	WRITER_FUNCTION_BYTES_MAX = 512 << 20,
 };
 
 struct cairn_readshard_writer {
 	int fd;
-	enum cairn_status failed; /* sticky */
+	enum cairn_status failed; /* sticky: the first failure */
 	bool no_copy;             /* the kernel cannot copy between these files */
-	uint64_t at;              /* where the next byte goes, after those in the buffer */
-	uint64_t flushed;         /* up to here, writing to the disk was started */
-	struct cairn_buf entries; /* key and offset, as in the index */
+	uint64_t at;              /* offset of the next byte, after those in the buffer */
+	uint64_t flushed;         /* writing to the disk was started up to this offset */
+	struct cairn_buf entries; /* key and offset of each object, as in the index */
 	uint32_t n;
 	size_t n_buf;
 	uint8_t buf[WRITER_BUF_BYTES];
@@ -57,7 +57,7 @@ void cairn_readshard_writer_freep(struct cairn_readshard_writer **w)
 	*w = NULL;
 }
 
-/* Keeps a failure, so that nothing is written after it. */
+/* Records a failure, so that nothing is written after it. */
 static enum cairn_status writer_note(struct cairn_readshard_writer *w, enum cairn_status status)
 {
 	w->failed = status;
@@ -68,7 +68,7 @@ static enum cairn_status writer_flush(struct cairn_readshard_writer *w)
 {
 	enum cairn_status status = cairn_fd_write_all(w->fd, w->buf, w->n_buf);
 	w->n_buf = 0;
-	/* Lets the disk write while the rest is read, not only at the end. Just a hint. */
+	/* Lets the disk write meanwhile, not only at the end. Just a hint. */
 	if (status == CAIRN_OK && w->at - w->flushed >= WRITER_FLUSH_BYTES) {
 		(void)sync_file_range(w->fd, (off_t)w->flushed, (off_t)(w->at - w->flushed), SYNC_FILE_RANGE_WRITE);
 		w->flushed = w->at;

@@ -1,4 +1,4 @@
-/* Writes a Read Shard: objects in the order given, then the index, the hash function and last the header. */
+/* Writes a Read Shard: objects in the order given, then the index, the hash function, and last the header. */
 #ifndef CAIRN_ARCHIVE_READSHARD_WRITER_H
 #define CAIRN_ARCHIVE_READSHARD_WRITER_H
 
@@ -7,16 +7,16 @@
 
 #include <stddef.h>
 
-/** Needs about 60 bytes of memory an object and a buffer of 1 MiB. Owned by one thread at a time. */
+/** A shard being written. Needs about 60 bytes of memory per object and a buffer of 1 MiB. For one thread at a time. */
 struct cairn_readshard_writer;
 
-/** @param fd  an empty file open for writing; borrowed. The same objects in the same order always give the same bytes.
- *         Readers refuse the file until cairn_readshard_writer_end() is done
- * @return CAIRN_OK; CAIRN_E_NOMEM */
+/** Begins a shard. The same objects in the same order always give the same bytes. Readers refuse the file until
+ * cairn_readshard_writer_end() is done.
+ * @param fd  an empty file open for writing; borrowed @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_new(struct cairn_readshard_writer **out, int fd);
 
 /** Adds an object. @return CAIRN_OK; CAIRN_E_LIMIT over CAIRN_READSHARD_OBJECTS_MAX; CAIRN_E_IO; CAIRN_E_FULL;
- *  CAIRN_E_NOMEM. After a failure nothing more can be added. */
+ * CAIRN_E_NOMEM. After a failure no more objects can be added. */
 CAIRN_MUST_USE enum cairn_status cairn_readshard_writer_add(struct cairn_readshard_writer *w,
 							    const uint8_t key[static CAIRN_READSHARD_KEY_BYTES],
 							    const uint8_t *bytes, size_t len);

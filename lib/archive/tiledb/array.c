@@ -12,11 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ARRAY_COMMITS_BYTES_MAX = 64 << 20 }; /* a list of consolidated commits */
+enum { ARRAY_COMMITS_BYTES_MAX = 64 << 20 }; /* most bytes of a list of consolidated commits */
 
-/* --- which fragments count ---------------------------------------------------------------------------------------- */
+/* --- valid fragments ---------------------------------------------------------------------------------------------- */
 
-/* The content of __commits: committed fragments, and those to skip, as replaced by consolidated ones or ignored. */
+/* The content of __commits: committed fragments, and those to skip: replaced by consolidated ones, or ignored. */
 struct array_commits {
 	struct cairn_tiledb_names committed, gone;
 };
@@ -76,7 +76,7 @@ static enum cairn_status array_read_commit(struct array_commits *out, int dir_fd
 	if (array_ends_with(name, len, ".del") || array_ends_with(name, len, ".upd"))
 		return cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.unsupported", CAIRN_NO_OFFSET,
 				  "%s: deletes and updates are not supported", path);
-	return CAIRN_OK; /* written by later versions; TileDB skips them, too */
+	return CAIRN_OK; /* written by later versions; TileDB skips such files, too */
 }
 
 static enum cairn_status array_add_fragment(struct cairn_tiledb_array *a, const char *name, struct cairn_diag *diag)
@@ -141,7 +141,7 @@ static enum cairn_status array_read_schema(struct cairn_tiledb_array *a, const c
 	return cairn_tiledb_blame(diag, cairn_tiledb_schema_read(out, a->codec, view, diag), path, 0);
 }
 
-/* The last name is the newest, because names begin with times. */
+/* Finds the newest schema: the last name, because names begin with times. */
 static enum cairn_status array_find_schema(struct cairn_tiledb_array *a, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_tiledb_names_fini) struct cairn_tiledb_names names = {0};
@@ -151,7 +151,7 @@ static enum cairn_status array_find_schema(struct cairn_tiledb_array *a, struct 
 	for (uint32_t i = names.n; i > 0; i--) {
 		struct cairn_tiledb_name parts;
 		if (!cairn_tiledb_name_parse(&parts, names.items[i - 1]) || parts.version != 0)
-			continue; /* __enumerations */
+			continue; /* the folder __enumerations */
 		(void)snprintf(a->schema_name, sizeof(a->schema_name), "%s", names.items[i - 1]);
 		return array_read_schema(a, a->schema_name, &a->schema, diag);
 	}
@@ -189,7 +189,7 @@ void cairn_tiledb_array_fini(struct cairn_tiledb_array *array)
 	*array = (struct cairn_tiledb_array){.dir_fd = -1};
 }
 
-/* --- one fragment ------------------------------------------------------------------------------------------------- */
+/* --- a fragment --------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status reader_read_meta(struct cairn_tiledb_reader *r, struct cairn_tiledb_view file,
 					  const char *path, struct cairn_diag *diag)
@@ -205,7 +205,7 @@ static enum cairn_status reader_read_meta(struct cairn_tiledb_reader *r, struct 
 	return cairn_tiledb_blame(diag, status, path, 0);
 }
 
-/* Checks that files have exactly the length in the metadata: nobody would read the rest of a longer one. */
+/* Checks that files have exactly the length in the metadata: nobody would read the rest of a longer file. */
 static enum cairn_status reader_check_files(struct cairn_tiledb_reader *r, struct cairn_diag *diag)
 {
 	for (uint32_t i = 0; i < cairn_tiledb_schema_slots(&r->schema); i++) {

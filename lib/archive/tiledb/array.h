@@ -4,24 +4,24 @@
 
 #include "archive/tiledb/fragment.h"
 
-/** "__T1_T2_UUID" or "__T1_T2_UUID_VERSION". */
+/** A name: "__T1_T2_UUID" or "__T1_T2_UUID_VERSION". */
 struct cairn_tiledb_name {
 	uint64_t first_ms, last_ms; /* since 1970 */
 	uint32_t version;           /* 0: the name has none, as in names of schemas */
 };
 
-/** @return false: not such a name */
+/** Parses a name. @return false: not such a name */
 bool cairn_tiledb_name_parse(struct cairn_tiledb_name *out, const char *text);
 
 enum {
 	CAIRN_TILEDB_UUID_BYTES = 16,
 	CAIRN_TILEDB_NAME_TEXT_BYTES = 96, /* length of a name that Cairn writes, with its zero */
 };
-/** Writes a name. @param version  0: none */
+/** Writes a name. @param version  0: leave it out */
 void cairn_tiledb_name_text(char out[static CAIRN_TILEDB_NAME_TEXT_BYTES], uint64_t ms,
 			    const uint8_t uuid[static CAIRN_TILEDB_UUID_BYTES], uint32_t version);
 
-/** An open array. Owned by one thread at a time. Never changes the folder. */
+/** An open array. For one thread at a time. Never changes the folder. */
 struct cairn_tiledb_array {
 	int dir_fd;
 	struct cairn_tiledb_codec *codec;
@@ -29,7 +29,7 @@ struct cairn_tiledb_array {
 	struct cairn_tiledb_schema schema;           /* the newest schema, parsed */
 	char **fragments;                            /* names of valid fragments, oldest first */
 	uint32_t n_fragments;
-	uint32_t n_ignored; /* other fragments: not committed, or replaced by a consolidated one */
+	uint32_t n_ignored; /* number of other fragments: not committed, or replaced by a consolidated one */
 };
 
 /** Opens an array.
@@ -42,7 +42,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_array_open(struct cairn_tiledb_arr
 							 struct cairn_diag *diag);
 void cairn_tiledb_array_fini(struct cairn_tiledb_array *array);
 
-/** Returns whether this is the folder of an array. */
+/** Returns whether the path is the folder of an array. */
 bool cairn_tiledb_is_array(const char *path);
 
 /** An open fragment. */
@@ -52,7 +52,7 @@ struct cairn_tiledb_reader {
 	struct cairn_tiledb_name when;
 	int dir_fd;
 	uint64_t meta_bytes;
-	struct cairn_tiledb_schema schema; /* the schema it was written with */
+	struct cairn_tiledb_schema schema; /* the schema that the fragment was written with */
 	struct cairn_tiledb_fragment fragment;
 };
 
@@ -67,12 +67,12 @@ struct cairn_tiledb_column {
 	const struct cairn_tiledb_field *field;
 	uint64_t n_cells;
 	struct cairn_buf stored;
-	struct cairn_buf files[CAIRN_TILEDB_FILES]; /* unfiltered */
+	struct cairn_buf files[CAIRN_TILEDB_FILES]; /* bytes without filters */
 };
 void cairn_tiledb_column_fini(struct cairn_tiledb_column *column);
 
 /** Reads the cells of a field in a tile.
- * @param slot  of a field that is stored: not a dimension of a dense array
+ * @param slot  slot of a stored field: not a dimension of a dense array
  * @return CAIRN_OK; as cairn_tiledb_array_open() */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_reader_column(struct cairn_tiledb_reader *r, uint64_t tile, uint32_t slot,
 							    struct cairn_tiledb_column *out, struct cairn_diag *diag);
@@ -88,7 +88,7 @@ void cairn_tiledb_file_name(char out[static CAIRN_TILEDB_FILE_NAME_BYTES], const
 
 /** Reads every tile and compares the metadata with it: sizes of files, minima, maxima, sums, nulls, the R-tree, the
  * non-empty domain, the order of rows. Skips the statistics of dense fragments, which also store cells outside of the
- * written range. Skips sums of floats, and the order of rows with several dimensions.
+ * written range, sums of floats, and the order of rows with several dimensions.
  * @param progress  called with bytes read so far; may be NULL
  * @return CAIRN_OK; CAIRN_E_MISMATCH; as cairn_tiledb_array_open() */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_verify(struct cairn_tiledb_reader *r,

@@ -1,4 +1,4 @@
-/* Shared by undoing filters and applying them. */
+/* Shared by the code that applies filters and the code that undoes them. */
 #ifndef CAIRN_ARCHIVE_TILEDB_CODEC_H
 #define CAIRN_ARCHIVE_TILEDB_CODEC_H
 

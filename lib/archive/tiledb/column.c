@@ -25,8 +25,8 @@ struct column_tile {
 	enum cairn_tiledb_vector offsets;
 	const struct cairn_tiledb_pipeline *pipeline;
 	size_t cell_bytes;
-	uint64_t expected;  /* bytes, unfiltered */
-	bool brings_starts; /* starts of its values of any length */
+	uint64_t expected;  /* bytes without filters */
+	bool brings_starts; /* also unpacks the starts of values of any length */
 };
 
 static enum cairn_status column_read(struct cairn_tiledb_reader *r, uint64_t tile, uint32_t slot,
@@ -83,7 +83,7 @@ static enum cairn_status column_check_starts(struct cairn_tiledb_reader *r, uint
 {
 	const struct cairn_buf *starts = &c->files[CAIRN_TILEDB_FILE_FIXED], *values = &c->files[CAIRN_TILEDB_FILE_VAR];
 	uint64_t before = 0;
-	if (starts->len != 8 * c->n_cells) /* RLE has the starts */
+	if (starts->len != 8 * c->n_cells) /* RLE has unpacked the starts */
 		return column_bad_starts(r, tile, slot, 8 * c->n_cells, starts->len, diag);
 	for (uint64_t i = 0; i < c->n_cells; i++) {
 		uint64_t start = cairn_get_u64le(starts->bytes + 8 * i);

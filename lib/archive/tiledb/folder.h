@@ -1,4 +1,4 @@
-/* Reads files of an array's folder, and names them in refusals. Internal to lib/archive/tiledb. */
+/* Reads files of an array's folder, and names them in error messages. Internal to lib/archive/tiledb. */
 #ifndef CAIRN_ARCHIVE_TILEDB_FOLDER_H
 #define CAIRN_ARCHIVE_TILEDB_FOLDER_H
 
@@ -11,7 +11,7 @@ struct cairn_tiledb_names {
 	uint32_t n, cap;
 };
 void cairn_tiledb_names_fini(struct cairn_tiledb_names *names);
-/** @return CAIRN_OK; CAIRN_E_LIMIT over CAIRN_TILEDB_FRAGMENTS_MAX; CAIRN_E_NOMEM */
+/** Adds a copy of a name. @return CAIRN_OK; CAIRN_E_LIMIT over CAIRN_TILEDB_FRAGMENTS_MAX; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_names_add(struct cairn_tiledb_names *names, const char *text, size_t len);
 /** Sorts, and keeps one of equal names. */
 void cairn_tiledb_names_sort(struct cairn_tiledb_names *names);
@@ -23,11 +23,11 @@ bool cairn_tiledb_names_has(const struct cairn_tiledb_names *names, const char *
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_folder_list(struct cairn_tiledb_names *out, int dir_fd, const char *name,
 							  struct cairn_diag *diag);
 
-/** Length of a path "folder/name", for openat() and messages. */
+/** Bytes of a path "folder/name", for openat() and messages. */
 enum { CAIRN_TILEDB_PATH_BYTES = 2 * (CAIRN_TILEDB_NAME_MAX + 1) };
 void cairn_tiledb_path(char out[static CAIRN_TILEDB_PATH_BYTES], const char *folder, const char *name);
 
-/** Opens a file for reading and returns its length. @return a descriptor; -1, with the refusal in *status and diag */
+/** Opens a file for reading and returns its length. @return a descriptor; -1, with the error in *status and diag */
 int cairn_tiledb_file_open(int dir_fd, const char *path, uint64_t *len, enum cairn_status *status,
 			   struct cairn_diag *diag);
 
@@ -36,7 +36,7 @@ int cairn_tiledb_file_open(int dir_fd, const char *path, uint64_t *len, enum cai
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_file_read(struct cairn_buf *out, int dir_fd, const char *path, size_t max,
 							struct cairn_diag *diag);
 
-/** Puts the file's name before a refusal's text, and adds to its offset. @return status */
+/** Puts the file's name before an error's text, and adds to its offset. @return status */
 enum cairn_status cairn_tiledb_blame(struct cairn_diag *diag, enum cairn_status status, const char *path,
 				     uint64_t offset);
 

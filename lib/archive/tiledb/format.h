@@ -9,8 +9,8 @@
 
 enum {
 	CAIRN_TILEDB_VERSION = 22,          /* the version that is written, and the newest that is read */
-	CAIRN_TILEDB_VERSION_MIN = 16,      /* older footers differ */
-	CAIRN_TILEDB_VERSION_RLE_UTF8 = 17, /* from this version on, RLE packs texts of UTF-8 as it does ASCII */
+	CAIRN_TILEDB_VERSION_MIN = 16,      /* the oldest version that is read: older footers differ */
+	CAIRN_TILEDB_VERSION_RLE_UTF8 = 17, /* first version in which RLE packs texts of UTF-8 as it does ASCII */
 	CAIRN_TILEDB_FANOUT = 10,           /* children of a node of the R-tree, as written */
 
 	/* Limits of the reader, far above what TileDB itself writes. */
@@ -22,18 +22,19 @@ enum {
 	CAIRN_TILEDB_VALUE_MAX = 1 << 20, /* bytes of a fixed value or a fill value */
 	CAIRN_TILEDB_FRAGMENTS_MAX = 1 << 16,
 
-	CAIRN_TILEDB_CHUNK_BYTES = 64 * 1024, /* of a tile, before its filters; see cairn_tiledb_tile_pack() */
+	/* bytes of a chunk of a tile before its filters; see cairn_tiledb_tile_pack() */
+	CAIRN_TILEDB_CHUNK_BYTES = 64 * 1024,
 };
 
-#define CAIRN_TILEDB_CHUNK_BYTES_MAX  ((size_t)64 << 20)  /* one chunk of a tile, unfiltered */
-#define CAIRN_TILEDB_TILE_BYTES_MAX   ((size_t)256 << 20) /* one tile, unfiltered or stored */
-#define CAIRN_TILEDB_META_BYTES_MAX   ((size_t)256 << 20) /* a fragment's metadata file, as stored and unfiltered */
+#define CAIRN_TILEDB_CHUNK_BYTES_MAX  ((size_t)64 << 20)  /* one chunk of a tile, without filters */
+#define CAIRN_TILEDB_TILE_BYTES_MAX   ((size_t)256 << 20) /* one tile, stored or without filters */
+#define CAIRN_TILEDB_META_BYTES_MAX   ((size_t)256 << 20) /* a fragment's metadata file, stored or without filters */
 #define CAIRN_TILEDB_SCHEMA_BYTES_MAX ((size_t)16 << 20)
 
-/** Number of values in a cell that stands for any number. */
+/** The number of values in a cell if cells differ in length, as files write it. */
 #define CAIRN_TILEDB_VAR UINT32_MAX
 
-/** Types of values that Cairn writes; cairn_tiledb_type() has all. */
+/** Types of values that Cairn writes; cairn_tiledb_type() knows all types. */
 enum cairn_tiledb_datatype {
 	CAIRN_TILEDB_CHAR = 4,
 	CAIRN_TILEDB_UINT32 = 9,
@@ -46,7 +47,7 @@ enum cairn_tiledb_datatype {
 /** Filters that this code reads; any other is refused. */
 enum cairn_tiledb_filter_type {
 	CAIRN_TILEDB_FILTER_NONE = 0,
-	CAIRN_TILEDB_FILTER_GZIP = 1, /* in fact a zlib stream */
+	CAIRN_TILEDB_FILTER_GZIP = 1, /* a zlib stream, in spite of its name */
 	CAIRN_TILEDB_FILTER_ZSTD = 2,
 	CAIRN_TILEDB_FILTER_RLE = 4,
 	CAIRN_TILEDB_FILTER_MD5 = 12,

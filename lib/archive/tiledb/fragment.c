@@ -99,7 +99,7 @@ static uint64_t fragment_put_vector(struct cairn_buf *out, struct cairn_buf *raw
 	const struct cairn_buf *v = &slot->vectors[which];
 	raw->len = 0;
 	if (v->status != CAIRN_OK)
-		raw->status = v->status; /* an earlier tile could not be added */
+		raw->status = v->status; /* a tile before could not be added */
 	if (which == CAIRN_TILEDB_MINS || which == CAIRN_TILEDB_MAXS) {
 		const struct cairn_buf *var = which == CAIRN_TILEDB_MINS ? &slot->var_min : &slot->var_max;
 		cairn_buf_u64le(raw, v->len);

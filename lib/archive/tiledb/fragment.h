@@ -1,4 +1,4 @@
-/* Reads and writes the metadata of a fragment: everything in __fragment_metadata.tdb. */
+/* Reads and writes the metadata of a fragment: the whole of __fragment_metadata.tdb. */
 #ifndef CAIRN_ARCHIVE_TILEDB_FRAGMENT_H
 #define CAIRN_ARCHIVE_TILEDB_FRAGMENT_H
 
@@ -12,13 +12,13 @@ enum cairn_tiledb_file {
 	CAIRN_TILEDB_FILES,
 };
 
-/** The vectors with an entry for each tile of a field, in the order of the file. */
+/** Vectors with an entry for each tile of a field, in the order of the file. */
 enum cairn_tiledb_vector {
 	CAIRN_TILEDB_OFFSETS, /* start of the tile in each of the field's files */
 	CAIRN_TILEDB_VAR_OFFSETS,
-	CAIRN_TILEDB_VAR_SIZES, /* unfiltered */
+	CAIRN_TILEDB_VAR_SIZES, /* bytes without filters */
 	CAIRN_TILEDB_VALIDITY_OFFSETS,
-	CAIRN_TILEDB_MINS, /* values; if of any length, their starts in var */
+	CAIRN_TILEDB_MINS, /* values; of any length: their starts in var */
 	CAIRN_TILEDB_MAXS,
 	CAIRN_TILEDB_SUMS,
 	CAIRN_TILEDB_NULLS,
@@ -30,18 +30,18 @@ struct cairn_tiledb_slot {
 	uint64_t file_bytes[CAIRN_TILEDB_FILES];
 	struct cairn_buf vectors[CAIRN_TILEDB_VECTORS]; /* u64 each, except for MINS and MAXS of fixed length */
 	struct cairn_buf var_min, var_max;
-	struct cairn_buf min, max; /* of the whole fragment */
+	struct cairn_buf min, max; /* minimum and maximum of the whole fragment */
 	uint64_t sum, n_nulls;
 };
 
-/** Zeroed is empty. */
+/** The metadata of a fragment. Zeroed is empty. */
 struct cairn_tiledb_fragment {
 	uint32_t version;
 	char schema_name[CAIRN_TILEDB_NAME_MAX + 1];
 	bool dense;
 	bool has_timestamps;
 	bool has_domain;
-	struct cairn_buf domain; /* an MBR */
+	struct cairn_buf domain; /* the non-empty domain, an MBR */
 	uint64_t n_tiles;
 	uint64_t last_tile_cells; /* dense: cells of each tile */
 	struct cairn_tiledb_rtree rtree;
@@ -78,14 +78,14 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_fragment_schema(struct cairn_tiled
 /** Reads a metadata file, and checks every count against the others.
  * @param version   version in the fragment's name
  * @param[out] out  owned by the caller, also after a failure
- * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_MISMATCH; CAIRN_E_NOMEM. A refusal's offset is in the file;
- *         for an error within a block, it is that of the block. */
+ * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_MISMATCH; CAIRN_E_NOMEM. An error's offset is in the file;
+ *         for an error within a block, it is the block's. */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_fragment_read(struct cairn_tiledb_fragment *out,
 							    struct cairn_tiledb_codec *codec,
 							    const struct cairn_tiledb_schema *schema, uint32_t version,
 							    struct cairn_tiledb_view file, struct cairn_diag *diag);
 
-/** Appends a metadata file of version 22. @param checksums  give blocks checksums; the footer never has one @return
+/** Appends a metadata file of version 22. @param checksums  write checksums of blocks; the footer never has one @return
  * CAIRN_OK; CAIRN_E_NOMEM; CAIRN_E_LIMIT */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_fragment_write(struct cairn_buf *out,
 							     const struct cairn_tiledb_fragment *f, bool checksums);

@@ -12,7 +12,7 @@ struct fragment_reader {
 	struct cairn_tiledb_codec *codec;
 	const struct cairn_tiledb_schema *schema;
 	struct cairn_tiledb_view file;
-	struct cairn_buf block; /* the last block read, unfiltered */
+	struct cairn_buf block; /* the last block read, without filters */
 	size_t budget;          /* bytes left for all further blocks */
 	uint64_t next;          /* start of the next block, right after the previous one */
 	struct cairn_diag *diag;
@@ -199,7 +199,7 @@ static enum cairn_status fragment_read_minmax(struct fragment_reader *r, uint64_
 	return fixed->status != CAIRN_OK ? fixed->status : var->status;
 }
 
-/* Returns the required number of entries of a vector; UINT64_MAX: any number, as nobody reads the vector. */
+/* Returns the required number of entries of a vector; UINT64_MAX: any, because the vector is never read. */
 static uint64_t fragment_entries(const struct fragment_reader *r, uint32_t slot, enum cairn_tiledb_vector which)
 {
 	const struct cairn_tiledb_field *field = cairn_tiledb_schema_field(r->schema, slot);
@@ -242,7 +242,7 @@ static enum cairn_status fragment_check_offsets(struct fragment_reader *r, uint3
 	return CAIRN_OK;
 }
 
-/* The slot of the former coordinates has no files. */
+/* Checks that the slot of the former coordinates has no files. */
 static enum cairn_status fragment_check_dead_slot(struct fragment_reader *r)
 {
 	const struct cairn_tiledb_slot *s = &r->f->slots[r->schema->n_attrs];
@@ -385,7 +385,7 @@ enum cairn_status cairn_tiledb_fragment_read(struct cairn_tiledb_fragment *out, 
 	if (status == CAIRN_OK)
 		status = fragment_read_head(&r, &c, version);
 	if (status == CAIRN_OK && !out->has_timestamps)
-		out->n_slots--; /* the slot's buffers are still empty */
+		out->n_slots--; /* drop the reserved slot, whose buffers are empty */
 	if (status == CAIRN_OK)
 		status = fragment_read_blocks(&r, &c);
 	cairn_buf_fini(&r.block);

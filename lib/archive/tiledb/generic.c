@@ -1,4 +1,4 @@
-/* Reads and writes the generic tile around each block of metadata: a header, a pipeline of its own, a tile. */
+/* Reads and writes generic tiles, which wrap each block of metadata: a header, the tile's own pipeline, the tile. */
 #include "archive/tiledb/tile.h"
 
 #include "base/bytes.h"
@@ -14,7 +14,7 @@ bool cairn_tiledb_generic_is(const uint8_t *bytes, size_t len)
 	return !c.bad && version > 0 && version <= UINT8_MAX && type == CAIRN_TILEDB_CHAR && cell_bytes == 1;
 }
 
-/* Constants that TileDB always writes, so any other value is damage. */
+/* Checks constants that TileDB always writes: any other value is damage. */
 static enum cairn_status generic_check_constants(uint8_t type, uint64_t cell_bytes,
 						 const struct cairn_tiledb_pipeline *pipeline, uint64_t at,
 						 struct cairn_diag *diag)
@@ -85,7 +85,7 @@ void cairn_tiledb_generic_write(struct cairn_buf *out, struct cairn_tiledb_view 
 	cairn_tiledb_pipeline_write(&description, &pipeline);
 	cairn_buf_u32le(out, CAIRN_TILEDB_VERSION);
 	size_t len_at = out->len;
-	cairn_buf_u64le(out, 0); /* stored length of the tile; filled in below */
+	cairn_buf_u64le(out, 0); /* stored length of the tile; set below */
 	cairn_buf_u64le(out, raw.len);
 	cairn_buf_fill(out, CAIRN_TILEDB_CHAR, 1);
 	cairn_buf_u64le(out, 1);   /* bytes of a cell */

@@ -1,4 +1,4 @@
-/* Names with times in them: "__T1_T2_UUID_VERSION". */
+/* Parses and writes names with times: "__T1_T2_UUID_VERSION". */
 #include "archive/tiledb/array.h"
 #include "hash/hash.h"
 

@@ -9,7 +9,7 @@ static enum cairn_status rle_bad(struct cairn_diag *diag, const char *what)
 	return cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.compressed", 0, "%s", what);
 }
 
-/* Big-endian, unlike all other numbers of the format. */
+/* Reads a number. It is big-endian, unlike all other numbers of the format. */
 static uint64_t rle_number(struct cairn_cur *c, unsigned n_bytes)
 {
 	uint64_t number = 0;

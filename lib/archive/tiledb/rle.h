@@ -13,7 +13,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_rle_cells(uint8_t *out, size_t n_o
  * @param out     the texts, one after the other; replaced
  * @param starts  start of each text, 8 bytes; appended
  * @param before  bytes of texts in earlier chunks
- * @param notes   the filter's metadata
+ * @param notes   metadata of the filter
  * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT out or starts is full; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_rle_texts(struct cairn_buf *out, struct cairn_buf *starts,
 							uint64_t before, struct cairn_tiledb_view notes,

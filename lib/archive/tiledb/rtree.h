@@ -1,4 +1,4 @@
-/* The R-tree of a sparse fragment: the lowest and the highest value of each dimension, for each tile, for ten tiles
+/* The R-tree of a sparse fragment: the lowest and highest value of each dimension for each tile, for ten tiles
  * together, for a hundred, and so on. */
 #ifndef CAIRN_ARCHIVE_TILEDB_RTREE_H
 #define CAIRN_ARCHIVE_TILEDB_RTREE_H
@@ -10,7 +10,7 @@ struct cairn_tiledb_mbr {
 	struct cairn_tiledb_view min[CAIRN_TILEDB_DIMS_MAX], max[CAIRN_TILEDB_DIMS_MAX];
 };
 
-/** Reads one. @return false: cut off, or of impossible lengths */
+/** Reads an MBR. @return false: cut off, or of impossible lengths */
 bool cairn_tiledb_mbr_read(struct cairn_cur *c, const struct cairn_tiledb_schema *schema, struct cairn_tiledb_mbr *out);
 void cairn_tiledb_mbr_write(struct cairn_buf *out, const struct cairn_tiledb_schema *schema,
 			    const struct cairn_tiledb_mbr *mbr);
@@ -18,11 +18,11 @@ bool cairn_tiledb_mbr_equal(const struct cairn_tiledb_schema *schema, const stru
 			    const struct cairn_tiledb_mbr *b);
 
 struct cairn_tiledb_rtree_level {
-	struct cairn_buf starts; /* u64 each: start of the MBR in mbrs */
+	struct cairn_buf starts; /* u64 each: start of an MBR in mbrs */
 	struct cairn_buf mbrs;   /* the MBRs as stored */
 };
 
-/** Level 0 is the root, the last level has the tiles; a dense fragment has none. A zeroed tree is empty. */
+/** The tree. Level 0 is the root, the last level has the tiles; a dense fragment has none. Zeroed is empty. */
 struct cairn_tiledb_rtree {
 	uint32_t fanout, n_levels;
 	struct cairn_tiledb_rtree_level levels[CAIRN_TILEDB_LEVELS_MAX];
@@ -33,7 +33,7 @@ void cairn_tiledb_rtree_init(struct cairn_tiledb_rtree *tree);
 void cairn_tiledb_rtree_fini(struct cairn_tiledb_rtree *tree);
 
 uint64_t cairn_tiledb_rtree_count(const struct cairn_tiledb_rtree *tree, uint32_t level);
-/** Returns MBR i of a level; both must be in range. */
+/** Returns MBR i of a level; both numbers must be in range. */
 void cairn_tiledb_rtree_at(const struct cairn_tiledb_rtree *tree, const struct cairn_tiledb_schema *schema,
 			   uint32_t level, uint64_t i, struct cairn_tiledb_mbr *out);
 
@@ -45,8 +45,9 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_rtree_add(struct cairn_tiledb_rtre
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_rtree_build(struct cairn_tiledb_rtree *tree,
 							  const struct cairn_tiledb_schema *schema);
 
-/** Reads the unfiltered block. Each level must have as many nodes as the one below it needs, the last one n_tiles.
- * @param at  offset of the block in its file, for refusals
+/** Reads the block without filters. Each level must have as many nodes as the level below needs, the last level
+ * n_tiles.
+ * @param at  offset of the block in its file, for error messages
  * @return CAIRN_OK; CAIRN_E_FORMAT; CAIRN_E_LIMIT; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_rtree_read(struct cairn_tiledb_rtree *tree,
 							 const struct cairn_tiledb_schema *schema,

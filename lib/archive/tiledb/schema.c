@@ -71,7 +71,7 @@ bool cairn_tiledb_has_sum(const struct cairn_tiledb_schema *schema, uint32_t slo
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Refuses a schema. The text has the offset, which is in the unfiltered bytes. */
+/* Refuses a schema. The text has the offset in the unfiltered bytes. */
 static enum cairn_status schema_bad(struct cairn_diag *diag, const struct cairn_cur *c, const char *what)
 {
 	return cairn_fail(diag, CAIRN_E_FORMAT, "tiledb.schema", 0, "%s (byte %llu of the unfiltered schema)", what,
@@ -276,7 +276,7 @@ static void schema_write_field(struct cairn_buf *out, const struct cairn_tiledb_
 	cairn_tiledb_pipeline_write(out, &field->pipeline);
 }
 
-/* Writes the fill value, which stands for "nothing was written here", as TileDB has it for each type. */
+/* Writes the fill value, which stands for a cell that was not written, as TileDB defines it for each type. */
 static void schema_write_fill(struct cairn_buf *out, const struct cairn_tiledb_field *field)
 {
 	size_t len = cairn_tiledb_cell_bytes(field);
@@ -289,7 +289,7 @@ static void schema_write_fill(struct cairn_buf *out, const struct cairn_tiledb_f
 	case CAIRN_TILEDB_KIND_UNSIGNED:
 		cairn_buf_fill(out, 0xff, len);
 		break;
-	case CAIRN_TILEDB_KIND_SIGNED: /* the lowest */
+	case CAIRN_TILEDB_KIND_SIGNED: /* the lowest value */
 		cairn_buf_fill(out, 0, len - 1);
 		cairn_buf_fill(out, 0x80, 1);
 		break;
@@ -317,7 +317,7 @@ void cairn_tiledb_schema_write(struct cairn_buf *out, const struct cairn_tiledb_
 	for (uint32_t i = 0; i < schema->n_dims; i++) {
 		schema_write_field(&raw, &schema->dims[i]);
 		cairn_buf_u64le(&raw, 0);   /* a text has no domain */
-		cairn_buf_fill(&raw, 1, 1); /* and no extent */
+		cairn_buf_fill(&raw, 1, 1); /* no extent */
 	}
 	cairn_buf_u32le(&raw, schema->n_attrs);
 	for (uint32_t i = 0; i < schema->n_attrs; i++) {
@@ -330,7 +330,7 @@ void cairn_tiledb_schema_write(struct cairn_buf *out, const struct cairn_tiledb_
 	cairn_buf_u32le(&raw, 0);   /* labels */
 	cairn_buf_u32le(&raw, 0);   /* enumerations */
 	cairn_buf_u32le(&raw, 0);   /* version of the current domain */
-	cairn_buf_fill(&raw, 1, 1); /* which is empty */
+	cairn_buf_fill(&raw, 1, 1); /* the domain, which is empty */
 	if (raw.status == CAIRN_OK)
 		cairn_tiledb_generic_write(out, (struct cairn_tiledb_view){raw.bytes, raw.len}, schema->checksums);
 	else

@@ -5,13 +5,13 @@
 
 #include "archive/tiledb/schema.h"
 
-/** Owned by one thread at a time. */
+/** Statistics of a field. For one thread at a time. */
 struct cairn_tiledb_stats {
 	const struct cairn_tiledb_type *type;
 	bool has_minmax, has_sum;
-	bool any;                  /* a cell that is not null was seen */
-	struct cairn_buf min, max; /* the values, if any; they have the errors of memory */
-	uint64_t sum;              /* saturating; not kept for floats */
+	bool any;                  /* there was a cell that is not null */
+	struct cairn_buf min, max; /* minimum and maximum, if `any`; they keep an error of memory */
+	uint64_t sum;              /* stays at the highest number on overflow; not computed for floats */
 	uint64_t n_nulls;
 };
 
@@ -25,8 +25,8 @@ void cairn_tiledb_stats_add(struct cairn_tiledb_stats *stats, struct cairn_tiled
 /** Adds the statistics of a tile. Sums are added tile by tile, as TileDB does. */
 void cairn_tiledb_stats_merge(struct cairn_tiledb_stats *stats, const struct cairn_tiledb_stats *other);
 
-/** Returns minimum or maximum as a whole fragment stores it. Without any number, the minimum is the highest value of
- * the type and the maximum the lowest. @param scratch the result may point to it */
+/** Returns minimum or maximum as a whole fragment stores it. If there are no numbers, the minimum is the highest value
+ * of the type and the maximum the lowest. @param scratch  the result may point to it */
 struct cairn_tiledb_view cairn_tiledb_stats_total(const struct cairn_tiledb_stats *stats, bool is_min,
 						  uint8_t scratch[static 8]);
 

@@ -52,8 +52,6 @@ enum cairn_status cairn_tiledb_digest(uint8_t type, uint8_t out[static CAIRN_TIL
 	return CAIRN_OK;
 }
 
-/* --- undoing filters ---------------------------------------------------------------------------------------------- */
-
 /* A chunk between two filters: its metadata, then its data. */
 struct tile_stage {
 	struct cairn_tiledb_view meta, data;
@@ -67,8 +65,8 @@ static enum cairn_status tile_bad_parts(struct cairn_diag *diag)
 
 /* The parts of a tile. */
 struct tile_cells {
-	size_t bytes;             /* of one */
-	struct cairn_buf *starts; /* starts of texts, if RLE packed them with the texts; else NULL */
+	size_t bytes;             /* bytes of one cell */
+	struct cairn_buf *starts; /* receives where each text starts, if RLE packed starts and texts; else NULL */
 	size_t done;              /* bytes of earlier chunks */
 };
 
@@ -150,7 +148,7 @@ static enum cairn_status tile_check_parts(uint8_t type, struct cairn_cur *sums, 
 	return CAIRN_OK;
 }
 
-/* Checks the checksums of the metadata parts, then of the data. The metadata of the filter before follows them. */
+/* Verifies the checksums of the metadata parts, then of the data. The metadata of the filter before come after them. */
 static enum cairn_status tile_undo_checksum(uint8_t type, struct tile_stage *stage, struct cairn_diag *diag)
 {
 	size_t digest_bytes = type == CAIRN_TILEDB_FILTER_MD5 ? CAIRN_MD5_BYTES : CAIRN_SHA256_BYTES;
@@ -219,7 +217,7 @@ static enum cairn_status tile_unpack_chunk(struct cairn_tiledb_codec *codec, str
 	}
 	enum cairn_status status = tile_undo(codec, pipeline, &stage, cells, diag);
 	if (status != CAIRN_OK && diag && diag->has_offset)
-		diag->offset = at; /* a filter does not know the place of its chunk */
+		diag->offset = at; /* a filter does not know the offset of its chunk */
 	if (status != CAIRN_OK)
 		return status;
 	if (stage.data.len != raw_len || stage.meta.len != 0) {

@@ -2,13 +2,13 @@
 #include "archive/tiledb/codec.h"
 #include "base/bytes.h"
 
-/* The filters of a pipeline that Cairn writes, in this order. */
+/* Filters of a pipeline that Cairn can apply, in this order. */
 struct tile_filters {
 	const struct cairn_tiledb_filter *zstd; /* NULL: none */
 	bool checksums;                         /* SHA-256 */
 };
 
-/* @return false: the pipeline has filters that Cairn only reads */
+/* @return false: Cairn cannot apply the pipeline's filters */
 static bool tile_filters(const struct cairn_tiledb_pipeline *pipeline, struct tile_filters *out)
 {
 	const struct cairn_tiledb_filter *f = pipeline->filters;
@@ -25,8 +25,8 @@ static bool tile_filters(const struct cairn_tiledb_pipeline *pipeline, struct ti
 
 enum {
 	TILE_CHUNK_HEAD = 12,
-	TILE_ZSTD_NOTES = 16,                   /* parts of metadata, parts of data, length, stored length */
-	TILE_CHECKSUM = 8 + CAIRN_SHA256_BYTES, /* length, digest */
+	TILE_ZSTD_NOTES = 16, /* bytes of the metadata: parts of metadata, parts of data, length, stored length */
+	TILE_CHECKSUM = 8 + CAIRN_SHA256_BYTES, /* bytes of a checksum: length, digest */
 };
 
 static size_t tile_sums_len(const struct tile_filters *filters)
@@ -40,7 +40,7 @@ static enum cairn_status tile_put_checksum(uint8_t *out, const uint8_t *bytes, s
 	return cairn_tiledb_digest(CAIRN_TILEDB_FILTER_SHA256, out + 8, bytes, len);
 }
 
-/* Fills in the checksums of the last chunk of out: of zstd's metadata, and of the data. */
+/* Sets the checksums of the last chunk of out: of zstd's metadata, and of the data. */
 static enum cairn_status tile_put_checksums(struct cairn_buf *out, size_t head, const struct tile_filters *filters)
 {
 	uint8_t *sums = out->bytes + head + TILE_CHUNK_HEAD, *notes = sums + tile_sums_len(filters);
@@ -81,7 +81,7 @@ static enum cairn_status tile_pack_chunk(struct cairn_tiledb_codec *codec, struc
 {
 	size_t head = out->len, sums_len = tile_sums_len(filters), stored;
 	cairn_buf_u32le(out, (uint32_t)len);
-	cairn_buf_u32le(out, 0); /* stored length; filled in below */
+	cairn_buf_u32le(out, 0); /* stored length; set below */
 	cairn_buf_u32le(out, (uint32_t)(sums_len + (filters->zstd ? TILE_ZSTD_NOTES : 0)));
 	cairn_buf_fill(out, 0, sums_len);
 	if (filters->zstd) {
@@ -99,9 +99,8 @@ static enum cairn_status tile_pack_chunk(struct cairn_tiledb_codec *codec, struc
 	return filters->checksums ? tile_put_checksums(out, head, filters) : CAIRN_OK;
 }
 
-/* Returns how many cells of any length, from cell `from` on, TileDB would put into one chunk: about size bytes, or up
- * to half more if the chunk would otherwise be less than half full.
- * @param[out] over  the last cell went past size */
+/* Returns how many cells of any length TileDB would put into one chunk, from cell `from` on: about size bytes, or up to
+ * half more if the chunk would otherwise be less than half full. @param[out] over  the last cell exceeded size */
 static size_t tile_cut(const uint64_t *starts, size_t n_cells, size_t from, uint64_t total, uint64_t size, bool *over)
 {
 	uint64_t filled = 0;
@@ -118,8 +117,8 @@ static size_t tile_cut(const uint64_t *starts, size_t n_cells, size_t from, uint
 	return n_cells - from;
 }
 
-/* TileDB closes a chunk as soon as it is over its size. If that was the last cell, an empty chunk follows, unless the
- * cell had a chunk for itself because it did not fit into the previous one. */
+/* Cuts cells into chunks as TileDB does: it closes a chunk as soon as it is over its size. If that was the last cell,
+ * an empty chunk follows, unless the cell had a chunk of its own because it did not fit into the previous one. */
 static enum cairn_status tile_pack_cells(struct cairn_tiledb_codec *codec, struct cairn_buf *out,
 					 struct cairn_tiledb_view raw, const struct tile_filters *filters,
 					 const uint64_t *starts, size_t n_cells, uint64_t *n_chunks)

@@ -1,4 +1,4 @@
-/* The types of TileDB's values: their lengths, their order, their statistics. */
+/* The types of TileDB's values: their lengths, order and statistics. */
 #ifndef CAIRN_ARCHIVE_TILEDB_TYPES_H
 #define CAIRN_ARCHIVE_TILEDB_TYPES_H
 
@@ -20,16 +20,16 @@ struct cairn_tiledb_type {
 	enum cairn_tiledb_kind kind;
 };
 
-/** @return the type with this code; NULL: no such type */
+/** Returns a type. @return NULL: no type has this code */
 const struct cairn_tiledb_type *cairn_tiledb_type(uint8_t code);
 
-/** Compares two values; fixed numbers must have the length of their type. @return below, equal to or above 0 */
+/** Compares two values; numbers must have the length of their type. @return below, equal to or above 0 */
 int cairn_tiledb_compare(const struct cairn_tiledb_type *type, struct cairn_tiledb_view a, struct cairn_tiledb_view b);
 
-/** Widens an integer of 1 to 8 bytes, little-endian, to 8 bytes with its sign. */
+/** Widens a little-endian integer of 1 to 8 bytes to 8 bytes with its sign. */
 uint64_t cairn_tiledb_integer(const struct cairn_tiledb_type *type, const uint8_t *bytes);
 
-/** Adds two sums of this kind of integer as 8 bytes; saturates, as TileDB does. */
+/** Adds two sums of this kind of integer as 8 bytes; stays at the limit on overflow, as TileDB does. */
 uint64_t cairn_tiledb_add(enum cairn_tiledb_kind kind, uint64_t a, uint64_t b);
 
 /** Writes a value for people, cut to the size of out: digits, texts with dots for unprintable bytes, or hexadecimal. */

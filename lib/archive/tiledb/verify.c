@@ -20,11 +20,11 @@ struct verify_field {
 struct verify {
 	struct cairn_tiledb_reader *r;
 	uint32_t n_slots;
-	struct verify_field *fields; /* [n_slots]; those without files are unused */
+	struct verify_field *fields; /* [n_slots]; slots without files are unused */
 	struct cairn_buf last;       /* value of the single dimension in the previous row */
 	bool has_last;
 	uint64_t bytes; /* stored bytes read */
-	bool named;     /* the refusal already names its file */
+	bool named;     /* the error already names its file */
 	struct cairn_diag *diag;
 };
 

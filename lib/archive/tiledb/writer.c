@@ -22,7 +22,7 @@ struct writer_field {
 	struct cairn_buf fixed;      /* values of fixed length */
 	struct cairn_buf var;        /* values of any length */
 	struct cairn_buf validity;
-	uint64_t *starts; /* of values of any length; [capacity] */
+	uint64_t *starts; /* starts of values of any length; [capacity] */
 	struct cairn_tiledb_stats tile, total;
 };
 
@@ -36,7 +36,7 @@ struct cairn_tiledb_writer {
 	struct writer_field *fields; /* attributes, then the dimension */
 	uint64_t n_cells;            /* rows in the current tile */
 	struct cairn_buf packed;
-	struct cairn_buf last; /* the dimension in the previous row */
+	struct cairn_buf last; /* value of the dimension in the previous row */
 	bool ended;
 };
 
@@ -100,7 +100,7 @@ enum cairn_status cairn_tiledb_commit(int array_fd, const char *fragment, struct
 		status = writer_put_file(array_fd, path, &nothing, diag);
 	if (status == CAIRN_OK)
 		status = writer_sync_folder(array_fd, CAIRN_TILEDB_COMMITS_DIR, diag);
-	if (status != CAIRN_OK && status != CAIRN_E_CONFLICT) /* not a folder that was there before */
+	if (status != CAIRN_OK && status != CAIRN_E_CONFLICT) /* keep a folder that existed before */
 		(void)cairn_sys_unlinkat(array_fd, path, 0);  /* the caller removes the fragment */
 	return status;
 }
@@ -232,7 +232,7 @@ void cairn_tiledb_writer_freep(struct cairn_tiledb_writer **writer)
 
 /* --- tiles -------------------------------------------------------------------------------------------------------- */
 
-/* Stores w->packed as the next tile of a file, and notes its offset. */
+/* Stores w->packed as the next tile of a file, and records its offset. */
 static enum cairn_status writer_store(struct cairn_tiledb_writer *w, struct writer_field *f,
 				      enum cairn_tiledb_file file, enum cairn_tiledb_vector offsets,
 				      struct cairn_diag *diag)
@@ -321,7 +321,7 @@ static void writer_put_stats(struct cairn_tiledb_writer *w, struct writer_field 
 	cairn_tiledb_stats_reset(&f->tile);
 }
 
-/* The unused slot between attributes and dimension has entries, too: zeros. */
+/* Adds zeros for the unused slot between attributes and dimension, which has entries, too. */
 static void writer_put_dead_slot(struct cairn_tiledb_writer *w)
 {
 	struct cairn_tiledb_slot *slot = &w->fragment.slots[w->schema->n_attrs];

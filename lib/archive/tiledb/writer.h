@@ -7,18 +7,18 @@
 /** Makes the folder of an array with its schema and no rows.
  * @param parent_fd  folder to make it in
  * @param schema     one dimension of type ASCII and any length; filters none, zstd, SHA-256, or both in this order
- * @return CAIRN_OK; CAIRN_E_CONFLICT the name exists; CAIRN_E_USAGE, CAIRN_E_LIMIT the schema has a filter that Cairn
- *         only reads, or is too long; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
+ * @return CAIRN_OK; CAIRN_E_CONFLICT the name exists; CAIRN_E_USAGE Cairn cannot apply a filter; CAIRN_E_LIMIT the
+ *         schema is too long; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_array_make(int parent_fd, const char *name,
 							 const struct cairn_tiledb_schema *schema,
 							 const char *schema_name, struct cairn_diag *diag);
 
-/** A fragment being written, by one thread at a time. Memory: the rows of one tile, and some hundred bytes a tile. */
+/** A fragment being written, by one thread at a time. Memory: the rows of one tile, and some hundred bytes per tile. */
 struct cairn_tiledb_writer;
 
 /** A cell of an attribute or of the dimension. */
 struct cairn_tiledb_cell {
-	struct cairn_tiledb_view value; /* has the length of its type unless any is allowed; for a null, any bytes */
+	struct cairn_tiledb_view value; /* of the length of its type, unless any is allowed; for a null, any bytes */
 	bool is_null;
 };
 
@@ -34,8 +34,7 @@ CAIRN_MUST_USE enum cairn_status cairn_tiledb_writer_open(struct cairn_tiledb_wr
 
 /** Adds a row.
  * @param row  the attributes in the order of the schema, then the dimension
- * @return CAIRN_OK; CAIRN_E_USAGE the row sorts before the previous one; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_LIMIT;
- * CAIRN_E_NOMEM */
+ * @return CAIRN_OK; CAIRN_E_USAGE the rows are unsorted; CAIRN_E_IO; CAIRN_E_FULL; CAIRN_E_LIMIT; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_tiledb_writer_add(struct cairn_tiledb_writer *w,
 							 const struct cairn_tiledb_cell *row, struct cairn_diag *diag);
 

@@ -27,7 +27,7 @@ static enum cairn_status check_page(struct check_run *run)
 	return status;
 }
 
-/* Uses lanes only for a remote store: a local disk is fastest read in sequence. Repairs are made in order. */
+/* Checks in lanes only if the store is remote: a local disk is fastest read in sequence. Repairs are made in order. */
 static enum cairn_status check_xorbs(struct check_run *run)
 {
 	bool in_lanes = cairn_store_is_remote(run->cas->store) && !run->repair;
@@ -44,7 +44,7 @@ static enum cairn_status check_xorbs(struct check_run *run)
 	return CAIRN_OK;
 }
 
-/* Reports a faulty pack. The xorbs lost with the pack are reported one by one elsewhere. */
+/* Reports a faulty pack. The xorbs lost with it are reported one by one elsewhere. */
 static void check_pack(void *ctx, const struct cairn_store_pack *pack)
 {
 	static const char STRUCTURE[] = "readshard.";

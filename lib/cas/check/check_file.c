@@ -1,4 +1,4 @@
-/* Checks files: do the terms give the file's hash, and is every xorb they name present? */
+/* Checks files: do the terms yield the file's hash, and are all xorbs they name present? */
 #include "cas/check/check_run.h"
 #include "hash/merkle.h"
 #include "index/operate.h"
@@ -12,8 +12,8 @@ static bool check_is_gone(enum cairn_status status)
 	return status == CAIRN_E_NOT_FOUND || status == CAIRN_E_DAMAGED;
 }
 
-/* The state of a term whose rows could not be read. CHECK_TERM_GOOD means that the check cannot go on. A term that only
- * cannot be read now (CAIRN_E_IO) is not shown to be wrong. */
+/* Returns the state of a term whose rows could not be read. CHECK_TERM_GOOD: the check cannot continue. A term that
+ * merely cannot be read now (CAIRN_E_IO) is not shown to be wrong. */
 static enum check_term check_term_of(enum cairn_status status)
 {
 	if (status == CAIRN_E_IO)
@@ -97,7 +97,7 @@ static void check_note_row(void *ctx, const struct cairn_index_file *file)
 	*(struct check_file_row *)ctx = (struct check_file_row){file->id, file->hash};
 }
 
-/* The file is not found by its hash. Was it deleted meanwhile, or is the tree of hashes damaged? */
+/* Decides why a file is not found by its hash: was it deleted meanwhile, or is the B-tree of hashes damaged? */
 static enum cairn_status check_unfound(struct check_run *run, const struct check_file_row *row,
 				       enum check_verdict *verdict)
 {
@@ -125,7 +125,7 @@ static enum cairn_status check_row_of_file(struct check_run *run, const struct c
 	return check_is_gone(status) || status == CAIRN_E_IO ? CAIRN_OK : status;
 }
 
-/* A file with its terms. The terms are borrowed, so the file is checked while the page is held. */
+/* A file with its terms, which are borrowed: it is checked while the page is held. */
 struct check_judged {
 	struct check_run *run;
 	int64_t id;
@@ -149,7 +149,7 @@ bool check_file_is_right(struct check_run *run, int64_t file)
 
 enum cairn_status check_file(struct check_run *run, const struct check_file_row *row)
 {
-	/* The file may be deleted and collected while it is checked: only a problem seen again is real. */
+	/* The file may be deleted and collected while it is checked: only a problem seen twice is real. */
 	enum { LOOKS = 2 };
 	const struct cairn_hash *hash = &row->hash;
 	enum check_verdict verdict = CHECK_FILE_IS_WRONG;

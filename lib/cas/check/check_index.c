@@ -1,4 +1,4 @@
-/* Checks the index by itself: its trees, and the facts that it stores twice. */
+/* Checks the index by itself: its B-trees, and the facts that it stores twice. */
 #include "cas/check/check_run.h"
 #include "index/examine.h"
 
@@ -10,7 +10,7 @@ enum { CHECK_FAULTS_MAX = 512, CHECK_FAULT_BYTES = 512 };
 
 struct check_faults {
 	unsigned n;
-	bool trees; /* at least one fault is in a tree */
+	bool trees; /* at least one fault is in a B-tree */
 	struct check_fault {
 		enum cairn_index_fault_kind kind;
 		char text[CHECK_FAULT_BYTES];

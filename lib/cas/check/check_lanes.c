@@ -11,9 +11,9 @@ enum { CHECK_LANES = 8 };
 /* The state that the lanes of a page share. */
 struct check_page {
 	struct check_run *run;
-	pthread_mutex_t lock; /* guards the run's report and all below; the listener is called under it */
+	pthread_mutex_t lock; /* guards the run's report and the members below; the listener is called under it */
 	uint32_t next;
-	enum cairn_status status; /* of the first lane that failed */
+	enum cairn_status status; /* status of the first lane that failed */
 };
 
 struct check_lane {
@@ -34,7 +34,7 @@ static void check_lane_report(void *ctx, const struct cairn_check_problem *probl
 	pthread_mutex_unlock(&page->lock);
 }
 
-/* Under the lock. */
+/* Called with the lock. */
 static void check_lane_add(struct check_lane *lane)
 {
 	struct check_run *all = lane->page->run;
@@ -48,7 +48,7 @@ static void check_lane_add(struct check_lane *lane)
 	lane->run->n_bad = 0;
 }
 
-/* @return NULL: no xorb is left, or the check is ending */
+/* Takes the next xorb. @return NULL: no xorb is left, or the check is ending */
 static const struct cairn_index_xorb *check_lane_take(struct check_page *page)
 {
 	pthread_mutex_lock(&page->lock);

@@ -9,10 +9,11 @@
 
 enum {
 	CHECK_PAGE = 256,
-	CHECK_BAD_MAX = 4096, /* bad xorbs whose files are reported; for more, only if the xorb counts as lost */
+	/* most bad xorbs whose files are reported; further ones only if the xorb counts as lost */
+	CHECK_BAD_MAX = 4096,
 };
 
-/* A row of the walk over all files. */
+/* A row of the list of all files. */
 struct check_file_row {
 	int64_t id;
 	struct cairn_hash hash;
@@ -28,8 +29,8 @@ struct check_run {
 	struct cairn_cas *cas;
 	const struct cairn_check_options *options;
 	struct cairn_check_report *report;
-	bool repair;     /* repairing was asked for, and is safe so far */
-	uint32_t n_page; /* rows of the current page, which the next two members hold */
+	bool repair;     /* repairing was requested, and is safe so far */
+	uint32_t n_page; /* rows of the current page, in the next two members */
 	struct cairn_index_xorb xorbs[CHECK_PAGE];
 	struct check_file_row files[CHECK_PAGE];
 	struct cairn_list_cache lists;
@@ -45,7 +46,7 @@ void check_report(struct check_run *run, enum cairn_check_kind kind, const struc
 /** Reports progress; called after each object or file. @return CAIRN_OK; CAIRN_E_BUSY: stop */
 CAIRN_MUST_USE enum cairn_status check_step(struct check_run *run);
 
-/** Checks the index by itself. Clears run->repair if a tree is damaged, because writing to it may damage more. */
+/** Checks the index by itself. Clears run->repair if a B-tree is damaged, because writing to it may damage more. */
 CAIRN_MUST_USE enum cairn_status check_index(struct check_run *run);
 
 /** Checks a xorb of the index: its list, and its object if it has one. @return as check_step() */
@@ -57,15 +58,15 @@ CAIRN_MUST_USE enum cairn_status check_page_in_lanes(struct check_run *run);
 /** Checks an object without a row in the index. @return as check_step() */
 CAIRN_MUST_USE enum cairn_status check_lone_object(struct check_run *run, const struct cairn_hash *hash);
 
-/** Returns the damage that was found in this xorb; NULL: none. */
+/** Returns the damage found in this xorb; NULL: none. */
 const struct check_bad *check_find_bad(const struct check_run *run, const struct cairn_hash *xorb);
 
-/** Finds the sound chunks of an object, which unpack to what the list says. @param list  gives the xorb's hash
- * @param[out] bad  filled in  @return number of sound chunks; 0 also if there is no object */
+/** Finds the sound chunks of an object, which unpack as the list states. @param list  yields the xorb's hash
+ * @param[out] bad  set  @return number of sound chunks; 0 also if there is no object */
 uint32_t check_survey(struct check_run *run, const struct cairn_index_xorb *row, const struct cairn_chunk_list *list,
 		      struct check_bad *bad);
 
-/** Do the terms of the file with this number give its hash? */
+/** Do the terms of the file with this number yield its hash? */
 bool check_file_is_right(struct check_run *run, int64_t file);
 
 /** Checks a file: its terms, and its hash. @return as check_step() */

@@ -1,4 +1,4 @@
-/* Checks xorbs and objects: does the row describe the object, and do both give the hash? */
+/* Checks xorbs and objects: does the row describe the object, and do both yield the hash? */
 #include "cas/check/check_run.h"
 
 #include "base/clock.h"
@@ -9,8 +9,8 @@
 
 /* Unpacks and hashes a whole object: the n-th copy that may belong to the row.
  * @return CAIRN_OK; CAIRN_E_FORMAT, CAIRN_E_MISMATCH, CAIRN_E_LIMIT: it is damaged or cannot be read, and diag says
- *         where; CAIRN_E_NOT_FOUND; CAIRN_E_IO: it cannot be opened; CAIRN_E_NOMEM; CAIRN_E_BUSY: undecided, the
- *         store does not answer */
+ *         where; CAIRN_E_NOT_FOUND; CAIRN_E_IO: it cannot be opened; CAIRN_E_NOMEM; CAIRN_E_BUSY: undecided, the store
+ *         does not answer */
 static enum cairn_status check_read(struct check_run *run, const struct cairn_index_xorb *row, unsigned n_copy,
 				    struct cairn_xorb_verifier *v, struct cairn_xorb_summary *summary,
 				    struct cairn_diag *diag)
@@ -50,7 +50,7 @@ const struct check_bad *check_find_bad(const struct check_run *run, const struct
 	return NULL;
 }
 
-/* The list could not be read but may be good, so its object is not set aside. */
+/* Reports an unreadable list. It may be good, so its object is not set aside. */
 static enum cairn_status check_unread(struct check_run *run, const struct cairn_hash *hash)
 {
 	check_note_all_bad(run, hash);
@@ -76,7 +76,7 @@ static bool check_register(struct check_run *run, const struct cairn_index_xorb 
 	       (!put.found || cas_must_be_there(run->cas, &row->hash, &put.copy) == CAIRN_OK);
 }
 
-/* Moves the object where only people look for it. A copy that no row names needs no move: nothing reads it. */
+/* Moves the object where only people look for it. A copy that no row names stays: nothing reads it. */
 static bool check_set_aside(struct check_run *run, const struct cairn_hash *hash)
 {
 	if (cas_names_copies(run->cas))
@@ -85,9 +85,9 @@ static bool check_set_aside(struct check_run *run, const struct cairn_hash *hash
 	return status == CAIRN_OK || status == CAIRN_E_NOT_FOUND;
 }
 
-/* Repairs a xorb whose row and object disagree: marks it lost, so it is no longer offered and counts as not stored. If
- * the object is sound in itself, registers it anew. Otherwise the object stays in place if any chunk can be read.
- * @param[out] cured  nothing is lost */
+/* Repairs a xorb whose row and object disagree: marks it as lost, so that it is not offered and counts as not stored.
+ * Registers it anew if the object is sound in itself; otherwise the object stays in place if any chunk can be read.
+ * @param[out] cured  no bytes are lost */
 static bool check_repair(struct check_run *run, const struct cairn_index_xorb *row, uint32_t n_sound, bool *cured)
 {
 	CLEANUP(cairn_xorb_verifier_freep) struct cairn_xorb_verifier *v = check_verifier();
@@ -118,7 +118,7 @@ static bool check_find_sound(struct check_run *run, const struct cairn_index_xor
 	return false;
 }
 
-/* Nothing is lost: damaged copies only come before a sound one. */
+/* Reports damaged copies before a sound one: no bytes are lost. */
 static void check_damaged_copies(struct check_run *run, const struct cairn_hash *hash, unsigned n,
 				 enum cairn_check_kind kind, const char *text)
 {
@@ -128,8 +128,7 @@ static void check_damaged_copies(struct check_run *run, const struct cairn_hash 
 	check_report(run, kind, hash, repaired, "%s; another copy of it is sound", text);
 }
 
-/* Reports a damaged object, unless another copy is sound. @param list  a chunk list that gives the xorb's hash; NULL:
- * none is there */
+/* Reports a damaged object, unless another copy is sound. @param list  a chunk list that yields the hash; NULL: none */
 static void check_damaged(struct check_run *run, const struct cairn_index_xorb *row,
 			  const struct cairn_chunk_list *list, enum cairn_check_kind kind, const char *text)
 {
@@ -151,7 +150,7 @@ static void check_damaged(struct check_run *run, const struct cairn_index_xorb *
 		check_report(run, kind, hash, repaired, "%s", text);
 }
 
-/* Surveys a xorb that counts as lost: some of its chunks may still be readable. */
+/* Reads the chunks of a lost xorb: some may still be readable. */
 static void check_lost(struct check_run *run, const struct cairn_index_xorb *row, const struct cairn_chunk_list *list)
 {
 	struct check_bad bad;
@@ -159,7 +158,7 @@ static void check_lost(struct check_run *run, const struct cairn_index_xorb *row
 		check_note_bad(run, &bad);
 }
 
-/* Gets the length of the object that belongs to the row. */
+/* Returns the length of the object that belongs to the row. */
 static enum cairn_status check_measure(struct check_run *run, const struct cairn_index_xorb *row, uint64_t *bytes)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
@@ -171,7 +170,7 @@ static enum cairn_status check_measure(struct check_run *run, const struct cairn
 	return status;
 }
 
-/* Reports a damaged object, unless its row names another copy by now: the guard excludes no other daemon. */
+/* Reports a damaged object, unless its row names another copy now: the guard excludes no other daemon. */
 static enum cairn_status check_wrong(struct check_run *run, const struct cairn_index_xorb *row,
 				     const struct cairn_chunk_list *list, enum cairn_check_kind kind, const char *text)
 {
@@ -183,7 +182,7 @@ static enum cairn_status check_wrong(struct check_run *run, const struct cairn_i
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* Under the guard. */
+/* Called under the guard. */
 static enum cairn_status check_object_of(struct check_run *run, const struct cairn_index_xorb *row,
 					 const struct cairn_chunk_list *list)
 {
@@ -215,7 +214,7 @@ static enum cairn_status check_object_of(struct check_run *run, const struct cai
 	return status;
 }
 
-/* The walk saw this row, but it is not found by its hash. Was it swept meanwhile, or is the tree of hashes damaged? */
+/* Decides why a xorb in the list of rows is not found by its hash: was it swept, or is the B-tree of hashes damaged? */
 static enum cairn_status check_unfound(struct check_run *run, const struct cairn_index_xorb *walked)
 {
 	struct cairn_index_xorb row;
@@ -228,7 +227,7 @@ static enum cairn_status check_unfound(struct check_run *run, const struct cairn
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* Under the guard. */
+/* Called under the guard. */
 static enum cairn_status check_guarded_xorb(struct check_run *run, const struct cairn_index_xorb *walked)
 {
 	const struct cairn_hash *hash = &walked->hash;
@@ -240,7 +239,7 @@ static enum cairn_status check_guarded_xorb(struct check_run *run, const struct 
 	if (status == CAIRN_OK)
 		status = cairn_index_chunk_list(run->cas->index, hash, &list);
 	/* A sweep removes rows without the guard, so it may fall between the two reads. If only the list is damaged,
-	 * the row is still there. */
+	 * the row still exists. */
 	if (status == CAIRN_E_NOT_FOUND && cairn_index_xorb(run->cas->index, hash, &row) == CAIRN_E_NOT_FOUND)
 		return CAIRN_OK;
 	cairn_crash_point(CAIRN_CRASH_CHECK_ROW);
@@ -277,7 +276,7 @@ static void check_count_unnamed(void *ctx, const struct cairn_hash *hash, const 
 	++*(uint32_t *)ctx;
 }
 
-/* Checks, if rows name copies, whether the last copy belongs to no row and to no upload still under way.
+/* If rows name copies, tests whether the last copy belongs to no row, and to no upload still in progress.
  * @param[out] found  gets the copy's name, in place of a row @param[out] alone  the answer */
 static enum cairn_status check_last_copy(struct check_run *run, const struct cairn_hash *hash, bool lost,
 					 struct cairn_index_xorb *found, bool *alone)
@@ -301,7 +300,7 @@ static enum cairn_status check_last_copy(struct check_run *run, const struct cai
 	return status;
 }
 
-/* Under the guard. */
+/* Called under the guard. */
 static enum cairn_status check_guarded_object(struct check_run *run, const struct cairn_hash *hash)
 {
 	struct cairn_index_xorb row, found = {.hash = *hash};

@@ -16,17 +16,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { GC_KEEP_S = 86400 }; /* for plans that name a xorb, and backups whose index does */
+
 struct collection {
 	struct cairn_cas *cas;
 	bool (*stop)(void *ctx);
 	void *stop_ctx;
 	struct cairn_gc_report *report;
+	bool sweeps_only;
 	struct cairn_index_needs *needs; /* owned */
 	struct cairn_index_lease lease;
 	struct cas_removal removal;
-	uint64_t n_doubted; /* xorbs spared because a file names them although no reference does */
+	uint64_t n_doubted; /* xorbs kept because a file names them although no reference does */
 	struct cairn_hash swept[CAIRN_INDEX_SWEEP_MAX];
-	struct cairn_copy_id dead[CAIRN_INDEX_SWEEP_MAX]; /* copies of the xorbs, if rows name copies */
+	struct cairn_copy_id dead[CAIRN_INDEX_SWEEP_MAX]; /* copy ids of the xorbs, if rows name copies */
 	struct cairn_index_copy found[CAIRN_INDEX_SWEEP_MAX];
 	uint32_t n_dead;
 };
@@ -62,7 +65,7 @@ static bool gc_stops(const struct collection *c)
 	return c->stop && c->stop(c->stop_ctx);
 }
 
-/* If another daemon has taken over the lease, this collection ends. */
+/* Ends the collection if another daemon has taken over the lease. */
 static enum cairn_status gc_wrote(struct collection *c, enum cairn_status status, const struct cairn_index_write *write)
 {
 	if (status == CAIRN_E_BUSY && write->diag.rule)
@@ -74,12 +77,16 @@ static enum cairn_status gc_mark(struct collection *c)
 {
 	enum cairn_status status = CAIRN_OK;
 	int64_t from_id = 0;
+	if (c->sweeps_only)
+		return CAIRN_OK;
+	gc_step(c, CAIRN_GC_RETIRE, (uint64_t)cairn_index_needs_last_xorb(c->needs));
 	do {
 		struct cairn_index_gc_mark mark = {
 			.write.lease = &c->lease,
 			.needs = c->needs,
 			.now_unix_s = cairn_clock_unix_s(),
 			.grace_s = c->cas->options.gc_grace_s,
+			.keep_s = GC_KEEP_S,
 			.from_id = from_id,
 		};
 		status = gc_wrote(c, cairn_index_gc_mark(c->cas->index, &mark), &mark.write);
@@ -96,10 +103,10 @@ static enum cairn_status gc_mark(struct collection *c)
 
 /* --- dead copies -------------------------------------------------------------------------------------------------- */
 
-/* A walk over the dead copies by name. It starts after the copy where the last collection gave up. */
+/* A list of the dead copies by name. It starts after the copy at which the last collection gave up. */
 struct gc_walk {
 	struct cairn_copy_id after;
-	struct cairn_copy_id until; /* the end of the second lap; not named: this is the first lap, or the only one */
+	struct cairn_copy_id until; /* the end of the second lap; unset: this is the first lap, or the only one */
 };
 
 static enum cairn_status gc_find_dead(struct collection *c, struct gc_walk *walk)
@@ -123,7 +130,7 @@ static enum cairn_status gc_find_dead(struct collection *c, struct gc_walk *walk
 	return status;
 }
 
-/* Removes the objects of a page, and records which are gone even if the store stopped removing midway. */
+/* Removes the objects of a page, and records which are gone, even if the store stopped removing midway. */
 static enum cairn_status gc_bury_page(struct collection *c)
 {
 	bool gone[CAIRN_INDEX_SWEEP_MAX] = {false};
@@ -142,8 +149,8 @@ static enum cairn_status gc_bury_page(struct collection *c)
 	return status == CAIRN_OK ? buried : status;
 }
 
-/* Removes the objects of dead copies, if rows name copies; retries those that earlier collections could not remove.
- * Skips an object that the store does not remove, so that it does not block later ones. */
+/* Removes the objects of dead copies, if rows name copies, even those that earlier collections could not remove. Skips
+ * an object that the store does not remove, so that it does not block later ones. */
 static enum cairn_status gc_bury(struct collection *c)
 {
 	struct gc_walk walk = {.after = c->cas->dead_from};
@@ -166,9 +173,9 @@ static enum cairn_status gc_bury(struct collection *c)
 	return status;
 }
 
-/* --- the steps ---------------------------------------------------------------------------------------------------- */
+/* --- the steps of a collection ------------------------------------------------------------------------------------ */
 
-/* Reports what was removed and what was left. @param status  the collection's status so far */
+/* Reports how many objects were removed, and how many are left. @param status  the collection's status so far */
 static enum cairn_status gc_sum_up(struct collection *c, enum cairn_status status)
 {
 	struct cas_removal *r = &c->removal;
@@ -253,8 +260,8 @@ static void gc_note_fault(void *ctx, const struct cairn_index_fault *fault)
 	(void)!gc_refuse(c, fault->text);
 }
 
-/* Checks the index before it is trusted: finds each xorb that the files' terms need, by its hash. A xorb that is not
- * found could be stored twice, and sweeping the row left over would remove its object. */
+/* Checks the index before it is trusted: looks up by hash each xorb that the files' terms need. A xorb that is not
+ * found could be stored twice, and sweeping the row that was left would remove its object. */
 static enum cairn_status gc_hear_witnesses(struct collection *c)
 {
 	struct cairn_index_stats stats;
@@ -273,7 +280,7 @@ static enum cairn_status gc_hear_witnesses(struct collection *c)
 	return status == CAIRN_OK && c->report->diag.rule ? CAIRN_E_DAMAGED : status;
 }
 
-/* A file names a xorb without a reference: the file was deleted after its terms were read, or the index is wrong. */
+/* Called if a file names a xorb without a reference: the file was deleted meanwhile, or the index is wrong. */
 static enum cairn_status gc_check_references(struct collection *c)
 {
 	bool agree = false;
@@ -283,14 +290,14 @@ static enum cairn_status gc_check_references(struct collection *c)
 	enum cairn_status status = cairn_index_needs_agree(c->cas->index, &agree);
 	if (status != CAIRN_OK || agree)
 		return status;
-	return gc_refuse(c, "the table reference is not what the terms of the files say");
+	return gc_refuse(c, "the table reference disagrees with the terms of the files");
 }
 
 /* Removes commits and entries that no branch or tag reaches any more. */
 static enum cairn_status gc_sweep_repos(struct collection *c)
 {
 	struct cairn_index_sweep_repos sweep = {
-		.write.lease = &c->lease, .grace_s = c->cas->options.upload_grace_s, .more = true};
+		.write.lease = &c->lease, .grace_s = c->cas->options.upload_grace_s, .more = !c->sweeps_only};
 	enum cairn_status status = CAIRN_OK;
 	while (status == CAIRN_OK && sweep.more && !gc_stops(c))
 		status = gc_wrote(c, cairn_index_sweep_repos(c->cas->index, &sweep), &sweep.write);
@@ -313,8 +320,6 @@ static enum cairn_status gc_run(struct collection *c)
 	if (status == CAIRN_E_BUSY && gc_stops(c))
 		return CAIRN_OK;
 	if (status == CAIRN_OK)
-		gc_step(c, CAIRN_GC_RETIRE, (uint64_t)cairn_index_needs_last_xorb(c->needs));
-	if (status == CAIRN_OK)
 		status = gc_mark(c);
 	if (c->report->n_retired > 0)
 		cairn_answer_cache_clear(cas->cache);
@@ -326,12 +331,13 @@ static enum cairn_status gc_run(struct collection *c)
 	if (status == CAIRN_OK)
 		status = gc_check_references(c);
 	if (status == CAIRN_OK)
-		status = gc_remove_dead(c);
+		status = c->sweeps_only ? gc_bury(c) : gc_remove_dead(c);
 	cairn_index_needs_freep(&c->needs);
 	return status == CAIRN_OK ? cairn_store_tidy_packs(cas->store) : status;
 }
 
-/* Only one of the daemons that share the index collects. A stopped collection does not count as done. */
+/* Collects under the lease, so that only one daemon at a time collects. A collection that was stopped or only swept
+ * does not count as done. */
 static enum cairn_status gc_run_alone(struct collection *c)
 {
 	struct cairn_diag diag = {0};
@@ -350,7 +356,8 @@ static enum cairn_status gc_run_alone(struct collection *c)
 		cairn_index_leave_lease(c->cas->index, &c->lease);
 		return status;
 	}
-	int64_t now_unix_s = gc_stops(c) || status == CAIRN_E_BUSY ? 0 : cairn_clock_unix_s();
+	bool whole = !c->sweeps_only && !gc_stops(c) && status != CAIRN_E_BUSY;
+	int64_t now_unix_s = whole ? cairn_clock_unix_s() : 0;
 	(void)!cairn_index_give_lease(c->cas->index, &c->lease, now_unix_s, status == CAIRN_OK ? now_unix_s : 0);
 	return status;
 }
@@ -368,8 +375,8 @@ void cairn_cas_gc_progress(struct cairn_cas *cas, struct cairn_gc_progress *out)
 		out->done = out->total;
 }
 
-enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), void *stop_ctx,
-			       struct cairn_gc_report *out)
+static enum cairn_status gc_begin(struct cairn_cas *cas, bool sweeps_only, bool (*stop)(void *ctx), void *stop_ctx,
+				  struct cairn_gc_report *out)
 {
 	*out = (struct cairn_gc_report){0};
 	if (atomic_exchange(&cas->collecting, true))
@@ -377,7 +384,8 @@ enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), v
 	struct collection *c = calloc(1, sizeof(*c));
 	enum cairn_status status = CAIRN_E_NOMEM;
 	if (c) {
-		*c = (struct collection){.cas = cas, .stop = stop, .stop_ctx = stop_ctx, .report = out};
+		*c = (struct collection){
+			.cas = cas, .sweeps_only = sweeps_only, .stop = stop, .stop_ctx = stop_ctx, .report = out};
 		atomic_store(&cas->gc_started_unix_s, cairn_clock_unix_s());
 		status = gc_run_alone(c);
 		free(c);
@@ -385,4 +393,16 @@ enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), v
 	atomic_store(&cas->gc_step, CAIRN_GC_IDLE);
 	atomic_store(&cas->collecting, false);
 	return status;
+}
+
+enum cairn_status cairn_cas_gc(struct cairn_cas *cas, bool (*stop)(void *ctx), void *stop_ctx,
+			       struct cairn_gc_report *out)
+{
+	return gc_begin(cas, false, stop, stop_ctx, out);
+}
+
+enum cairn_status cairn_cas_sweep(struct cairn_cas *cas, bool (*stop)(void *ctx), void *stop_ctx,
+				  struct cairn_gc_report *out)
+{
+	return gc_begin(cas, true, stop, stop_ctx, out);
 }

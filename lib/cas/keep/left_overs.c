@@ -9,18 +9,18 @@
 #include <string.h>
 
 enum {
-	LEFT_OVERS_KEEP_MS = 10 * 1000, /* how much of a listing may be repeated */
-	LEFT_OVERS_HASH = 4,            /* fields for the hash where it stopped */
+	LEFT_OVERS_KEEP_MS = 10 * 1000, /* most of a listing that may be repeated */
+	LEFT_OVERS_HASH = 4,            /* fields for the hash at which it stopped */
 	LEFT_OVERS_FIELDS,
 	LEFT_OVERS_FAILED_MAX = 2, /* failures at the same place */
 };
 
-/* The place where an unfinished listing resumes. Kept in a note of the data folder or, if daemons share an index, in
- * the note of its job. All zero: at the beginning. */
+/* The place where an unfinished listing resumes. Stored in a note of the data folder or, if daemons share an index, in
+ * the note of the job. All zero: at the beginning. */
 struct left_overs_place {
 	int64_t hash[LEFT_OVERS_HASH];
 	int64_t failed;               /* listings in a row that resumed here and got no further */
-	bool kept;                    /* the note names another place than the beginning */
+	bool kept;                    /* the note has a place other than the beginning */
 	int64_t keep_ms;              /* when to write the note next */
 	struct cairn_index_note note; /* the note last read or written */
 };
@@ -29,13 +29,13 @@ struct left_overs_walk {
 	struct cas_left_overs *l;
 	struct left_overs_place place;
 	struct cairn_hash last; /* the last object listed */
-	struct cairn_hash done; /* everything before it is swept */
+	struct cairn_hash done; /* all objects up to it are swept */
 	bool has_last, has_done;
-	int64_t before_unix_ms; /* a newer copy may belong to an upload still under way */
+	int64_t before_unix_ms; /* a newer copy may belong to an upload in progress */
 	bool stopped, unswept;
 	uint32_t n, n_unnamed;
 	struct cairn_index_copy found[CAIRN_INDEX_SWEEP_MAX];
-	struct cairn_index_copy unnamed[CAIRN_INDEX_SWEEP_MAX]; /* the copies in `found` that no row names */
+	struct cairn_index_copy unnamed[CAIRN_INDEX_SWEEP_MAX]; /* copies in `found` that no row names */
 };
 
 /* --- the place where a listing resumes ---------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static void left_overs_fields(struct cairn_note_field out[static LEFT_OVERS_FIEL
 	out[LEFT_OVERS_HASH] = (struct cairn_note_field){"failed", &place->failed};
 }
 
-/* @return NULL: from the beginning, also if the place is unknown. @param hash  room for the place */
+/* Finds the place to resume at. @return NULL: the beginning. @param hash  buffer for the place */
 static const struct cairn_hash *left_overs_find(struct left_overs_walk *w, struct cairn_hash *hash)
 {
 	struct cairn_cas *cas = w->l->cas;
@@ -72,8 +72,8 @@ static const struct cairn_hash *left_overs_find(struct left_overs_walk *w, struc
 	return place->kept ? hash : NULL;
 }
 
-/* Writes the note under the lease, so that a paused daemon cannot overwrite the note of another's listing. A note in a
- * file may be lost; the listing then starts over. */
+/* Writes the note under the lease, so that a suspended daemon cannot overwrite the note of another's listing. A note in
+ * a file may be lost; then the listing starts over. */
 static enum cairn_status left_overs_write_note(struct left_overs_walk *w)
 {
 	struct cas_left_overs *l = w->l;
@@ -101,7 +101,7 @@ static enum cairn_status left_overs_write_note(struct left_overs_walk *w)
 	return status;
 }
 
-/* @param at  everything before it is swept; NULL: everything is */
+/* @param at  all objects up to it are swept; NULL: all of the store */
 static enum cairn_status left_overs_keep(struct left_overs_walk *w, const struct cairn_hash *at)
 {
 	struct left_overs_place *place = &w->place;
@@ -124,7 +124,7 @@ static void left_overs_note(void *ctx, const struct cairn_hash *hash, const stru
 	w->unnamed[w->n_unnamed++] = (struct cairn_index_copy){*hash, *copy};
 }
 
-/* Writes off unnamed copies. Most copies are named, and checking that only reads: it holds up no transaction. */
+/* Writes off unnamed copies. Most copies are named, and testing that only reads, so it delays no transaction. */
 static enum cairn_status left_overs_write_off(struct left_overs_walk *w)
 {
 	struct cas_left_overs *l = w->l;
@@ -146,8 +146,8 @@ static enum cairn_status left_overs_write_off(struct left_overs_walk *w)
 
 /* --- if they do not: this process alone writes the store ---------------------------------------------------------- */
 
-/* Does nobody need this copy? Under the guard, no upload of this xorb is between its PUT and its row. If there are
- * several copies, the last one counts. */
+/* Is this copy not needed? Under the guard, no upload of this xorb is between its PUT and its row. If there are several
+ * copies, the last one counts. */
 static enum cairn_status left_overs_judge(struct cairn_cas *cas, const struct cairn_index_copy *copy, bool *unneeded)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *last = NULL;
@@ -207,8 +207,8 @@ static enum cairn_status left_overs_remove_all(struct left_overs_walk *w)
 
 /* --- the listing -------------------------------------------------------------------------------------------------- */
 
-/* Notes where the listing broke off, for the next one to resume. After repeated failures at one place the next listing
- * starts over, so that the objects before that place are not left out for ever. */
+/* Records where the listing broke off, for the next one to resume. After repeated failures at one place the next
+ * listing starts over, so that the objects before that place are swept, too. */
 static void left_overs_break_off(struct left_overs_walk *w, const struct cairn_hash *from)
 {
 	struct cairn_diag diag = w->l->diag;
@@ -222,7 +222,7 @@ static void left_overs_break_off(struct left_overs_walk *w, const struct cairn_h
 	w->l->diag = diag;
 }
 
-/* Sweeps the page. After a write, the place is noted at once; a listing that only reads notes it now and then. */
+/* Sweeps the page. After a write, records the place at once; while the listing only reads, now and then. */
 static enum cairn_status left_overs_sweep_page(struct left_overs_walk *w, bool ended)
 {
 	uint64_t before = w->l->n;
@@ -264,7 +264,7 @@ static enum cairn_status left_overs_list(struct left_overs_walk *w)
 	if (status == CAIRN_OK)
 		status = left_overs_sweep_page(w, true);
 	else if (!w->unswept)
-		(void)!left_overs_sweep_page(w, false); /* sweep what was listed before the failure */
+		(void)!left_overs_sweep_page(w, false); /* sweep the objects listed before the failure */
 	if (status == CAIRN_E_BUSY)
 		status = cas_store_is_silent(&l->diag);
 	if (status != CAIRN_OK)

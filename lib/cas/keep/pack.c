@@ -39,7 +39,7 @@ static enum cairn_status packing_step(const struct packing *p)
 	return !p->options->progress || p->options->progress(p->options->ctx, p->report) ? CAIRN_OK : CAIRN_E_BUSY;
 }
 
-/* Walks the xorbs in the order of their arrival, a page at a time. */
+/* Visits the xorbs in the order of their arrival, a page at a time. */
 static enum cairn_status packing_walk(struct packing *p, enum cairn_status (*each)(struct packing *p))
 {
 	int64_t from_id = 0;
@@ -63,7 +63,8 @@ static enum cairn_status packing_sum(struct packing *p)
 	return CAIRN_OK;
 }
 
-/* Under the guard nobody stores or removes this xorb. Its row may have changed since the page was read. */
+/* Copies a xorb into the pack. Under the guard no other thread stores or removes this xorb. Its row may have changed
+ * since the page was read. */
 static enum cairn_status packing_copy_one(struct packing *p, const struct cairn_hash *hash)
 {
 	struct cairn_guard guard;
@@ -114,7 +115,7 @@ static enum cairn_status packing_run(struct packing *p, struct cairn_diag *diag)
 	if (status == CAIRN_OK)
 		status = packing_walk(p, packing_copy);
 	if (status == CAIRN_E_LIMIT)
-		status = CAIRN_OK; /* the pack is full; the next one takes the rest */
+		status = CAIRN_OK; /* the pack is full; the next one gets the rest */
 	if (status != CAIRN_OK || p->report->n_packed == 0)
 		return status;
 	status = cairn_store_packing_commit(p->store, diag);
@@ -123,7 +124,7 @@ static enum cairn_status packing_run(struct packing *p, struct cairn_diag *diag)
 }
 
 /* Removes packed objects from the folder. A collection may run meanwhile: under the guard it removes an object from the
- * folder, the pack or both, wherever it is. An object that it took out of the pack stays as it is. */
+ * folder, the pack or both. An object that it took out of the pack stays as it is. */
 static enum cairn_status packing_remove(struct packing *p)
 {
 	enum cairn_status status = packing_step(p);
@@ -134,7 +135,7 @@ enum cairn_status cairn_cas_pack(struct cairn_cas *cas, const struct cairn_pack_
 				 struct cairn_pack_report *report, struct cairn_diag *diag)
 {
 	*report = (struct cairn_pack_report){0};
-	/* A collection removes objects. An object that is being copied would return with the pack. */
+	/* A collection removes objects, and an object that is being copied would return with the pack. */
 	if (atomic_exchange(&cas->collecting, true))
 		return cairn_fail(diag, CAIRN_E_BUSY, "gc.running", CAIRN_NO_OFFSET,
 				  "a collection or a packing is under way; try again later");

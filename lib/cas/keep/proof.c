@@ -17,7 +17,7 @@ enum {
 struct proof_claim {
 	struct cairn_index_due due; /* due.owner points to the owner in struct proof_run */
 	struct cairn_index_outcome outcome;
-	bool is_begun; /* another turn continues it; there is no outcome yet */
+	bool is_begun; /* the next turn continues it; there is no outcome yet */
 };
 
 struct proof_run {
@@ -56,7 +56,7 @@ static enum cairn_status proof_wait(const struct proof_run *run, uint64_t bytes)
 	return CAIRN_OK;
 }
 
-/* @param at  the position in the file; on return, the end of the bytes added to the digest, also after a failure
+/* @param at  position in the file; on return, the end of the bytes added to the digest, also after a failure
  * @param end  exclusive */
 static enum cairn_status proof_read_to(struct proof_run *run, const struct cairn_index_due *due, uint64_t *at,
 				       uint64_t end, struct cairn_sha256 *digest)
@@ -82,7 +82,8 @@ static enum cairn_status proof_read_to(struct proof_run *run, const struct cairn
 	return status;
 }
 
-/* @return CAIRN_OK: the outcome has the proof, or says that the file cannot be read now; CAIRN_E_BUSY; CAIRN_E_NOMEM */
+/* Reads the file of a claim. @return CAIRN_OK: the outcome has the proof, or that the file cannot be read now;
+ * CAIRN_E_BUSY; CAIRN_E_NOMEM */
 static enum cairn_status proof_read(struct proof_run *run, struct proof_claim *claim)
 {
 	CLEANUP(cairn_sha256_freep) struct cairn_sha256 *digest = cairn_sha256_new();
@@ -98,7 +99,7 @@ static enum cairn_status proof_read(struct proof_run *run, struct proof_claim *c
 	return CAIRN_OK;
 }
 
-/* Waits for a part, up to end, of a long file whose proof is known. A digest begun before that is dropped. */
+/* Waits for a part, up to end, of a long file whose proof is known. Drops a digest that was begun before. */
 static enum cairn_status proof_wait_part(struct proof_run *run, struct cas_proof_part *part, uint64_t end)
 {
 	cairn_sha256_freep(&part->digest);
@@ -108,7 +109,7 @@ static enum cairn_status proof_wait_part(struct proof_run *run, struct cas_proof
 	return status;
 }
 
-/* Reads a part, up to end, of a long file whose proof is not known. */
+/* Reads a part, up to end, of a long file whose proof is unknown. */
 static enum cairn_status proof_read_part(struct proof_run *run, struct proof_claim *claim, struct cas_proof_part *part,
 					 uint64_t end)
 {
@@ -119,7 +120,7 @@ static enum cairn_status proof_read_part(struct proof_run *run, struct proof_cla
 	return claim->outcome.is_unread ? CAIRN_OK : status;
 }
 
-/* Handles the next part of a long file. If no further part fits, the owner waits until another file is done. */
+/* Handles the next part of a long file. If there is no room for its progress, the owner waits for another file. */
 static enum cairn_status proof_read_turn(struct proof_run *run, struct proof_claim *claim, bool is_known)
 {
 	struct cas_proof_part *part = cas_proof_parts_take(run->turn->parts, &claim->due);
@@ -170,7 +171,7 @@ static void proof_report(struct proof_run *run, const struct proof_claim *claim)
 	turn->lied(turn->lied_ctx, &lie);
 }
 
-/* @param n  the number of claims that were decided */
+/* @param n  number of claims that were decided */
 static enum cairn_status proof_record(struct proof_run *run, uint32_t n)
 {
 	struct cairn_index_record_outcomes record = {.write.lease = run->turn->lease,

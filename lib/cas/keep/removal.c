@@ -24,7 +24,7 @@ void cas_removal_fini(struct cas_removal *r)
 	pthread_mutex_destroy(&r->lock);
 }
 
-/* Is the failure about this object only? A store that does not answer says nothing about any object. */
+/* Does the failure concern this object only? The silence of a store proves nothing about any object. */
 static bool removal_is_refused(enum cairn_status status, const struct cairn_diag *diag)
 {
 	if (status == CAIRN_E_BUSY)
@@ -32,7 +32,7 @@ static bool removal_is_refused(enum cairn_status status, const struct cairn_diag
 	return status != CAIRN_E_NOMEM;
 }
 
-/* Under the lock. */
+/* Called with the lock. */
 static void removal_keep(struct cas_removal *r, const struct cairn_hash *hash, const struct cairn_copy_id *copy,
 			 const struct cairn_diag *diag)
 {
@@ -73,11 +73,11 @@ struct removal_lane {
 	const struct cairn_copy_id *copies; /* NULL: rows name no copies */
 	bool *gone;
 	uint32_t n, first;
-	enum cairn_status status; /* an error of the index */
+	enum cairn_status status; /* error of the index */
 };
 
-/* The row is durably gone. Under the guard, no upload of this xorb is between its object and its row. So an object
- * without a row is garbage, and an object whose row has come back is not. */
+/* Removes an object whose row is durably gone. Under the guard, no upload of this xorb is between its object and its
+ * row. So an object without a row is garbage, and an object whose row has come back is not. */
 static enum cairn_status removal_of_object(struct removal_lane *lane, uint32_t i)
 {
 	struct cairn_cas *cas = lane->r->cas;

@@ -13,7 +13,7 @@ struct scrub {
 	struct cas_pace pace;
 	struct cairn_scrub_result *out;
 	struct cairn_index_xorb row;
-	bool found;                   /* the row */
+	bool found;                   /* the row was found */
 	struct cairn_chunk_list list; /* owned; empty if it cannot be read or is wrong */
 	uint8_t *block;               /* owned, CAS_BLOCK_BYTES */
 	uint32_t n_copies;            /* copies that were opened, or exist but cannot be opened */
@@ -61,8 +61,8 @@ static bool scrub_is_described(const struct scrub *s, const struct cairn_chunk_l
 	return true;
 }
 
-/* @return CAIRN_OK, also if it is damaged or unreadable; CAIRN_E_NOT_FOUND: it was removed or changed since it was
- *         opened; CAIRN_E_BUSY; CAIRN_E_NOMEM */
+/* Reads a copy. @return CAIRN_OK, also if it is damaged or unreadable; CAIRN_E_NOT_FOUND: it was removed or changed
+ * since it was opened; CAIRN_E_BUSY; CAIRN_E_NOMEM */
 static enum cairn_status scrub_read_copy(struct scrub *s, struct cairn_store_object *copy)
 {
 	CLEANUP(cairn_xorb_verifier_freep)
@@ -113,7 +113,7 @@ static enum cairn_status scrub_copies(struct scrub *s)
 		if (!opened && status == CAIRN_E_IO)
 			continue;
 		if (!opened && status == CAIRN_E_BUSY)
-			break; /* the store does not answer; no copy can be read */
+			break; /* the store does not answer, so no copy can be read */
 		if (status != CAIRN_OK)
 			return status;
 	}
@@ -156,7 +156,7 @@ static bool scrub_is_sound(struct cairn_cas *cas, const struct cairn_hash *xorb,
 	return bytes > 0 && cairn_cas_is_verified(cas, xorb, copy, &all, 1);
 }
 
-/* Is the first copy known to be damaged, and a later one to be sound? @param[out] sound  the later one */
+/* Is the first copy known as damaged, and a later one as sound? @param[out] sound  the later one */
 static bool scrub_has_damaged_first(struct cairn_cas *cas, const struct cairn_hash *xorb, unsigned *sound)
 {
 	bool in_the_way = false;
@@ -176,7 +176,7 @@ static bool scrub_has_damaged_first(struct cairn_cas *cas, const struct cairn_ha
 	return false;
 }
 
-/* Sets damaged first copies aside. Under the guard nothing is stored, removed or packed under this hash. */
+/* Sets damaged first copies aside. Under the guard no object is stored, removed or packed under this hash. */
 static void scrub_set_damaged_aside(struct cairn_cas *cas, const struct cairn_hash *xorb)
 {
 	unsigned sound;
@@ -201,9 +201,7 @@ enum cairn_status cairn_cas_scrub_mend(struct cairn_cas *cas, const struct cairn
 	return CAIRN_OK;
 }
 
-/* --- the lease: only one daemon scrubs ---------------------------------------------------------------------------- */
-
-/* Other daemons ask often. A state read within the last second saves them a request to the server. */
+/* Other daemons ask often: a state read within the last second saves a request to the server. */
 enum cairn_status cairn_cas_take_scrub(struct cairn_cas *cas, struct cairn_index_lease *lease)
 {
 	struct cairn_diag unsaid = {0};

@@ -30,7 +30,7 @@ static enum cairn_status move_open_from(struct move *m)
 	const struct cairn_move_options *o = m->options;
 	const struct cairn_store_options store = {.beside = true, .credentials = o->credentials};
 	enum cairn_status status = cairn_data_dir_find(o->from, m->diag);
-	/* Otherwise, whoever deletes the source after the move would also delete the target. */
+	/* Deleting the source after the move would also delete the target. */
 	if (status == CAIRN_OK && cairn_data_dir_has(o->from, o->to))
 		return cairn_fail(m->diag, CAIRN_E_USAGE, "move.folder", CAIRN_NO_OFFSET,
 				  "%s is in the folder of the store that is moved: name another one", o->to);
@@ -40,7 +40,7 @@ static enum cairn_status move_open_from(struct move *m)
 		status = cairn_index_transfer_open(&m->from, m->from_index, true, m->diag);
 	if (status == CAIRN_OK)
 		status = cairn_store_open(&m->source, m->from_store, &store, m->diag);
-	/* Block collections: they would remove objects that are yet to be copied. */
+	/* Block collections, which would remove objects before they are copied. */
 	return status == CAIRN_OK ? cairn_hold_take(o->from, &m->hold_fd, m->diag) : status;
 }
 
@@ -128,7 +128,7 @@ static enum cairn_status move_is_empty(struct move *m, bool *empty)
 	return CAIRN_OK;
 }
 
-/* At any time one of the two stores is in use, and a store in use is never overwritten. */
+/* Decides from the states of both stores. One of them is in use, and a store in use is never overwritten. */
 static enum cairn_status move_judge(struct move *m, const struct cairn_index_state *from)
 {
 	struct cairn_index_state to;
@@ -166,7 +166,7 @@ static enum cairn_status move_open(struct move *m, struct cairn_index_state *fro
 
 /* --- the switch --------------------------------------------------------------------------------------------------- */
 
-/* Freezes the source. From here on it takes no writes, so a pass without changes has compared two whole stores. */
+/* Freezes the source. It then accepts no writes, so a pass without changes has compared two whole stores. */
 static enum cairn_status move_catch_up(struct move *m)
 {
 	enum cairn_status status = cairn_index_transfer_freeze(m->from, CAIRN_INDEX_MOVED, m->diag);
@@ -178,8 +178,10 @@ static enum cairn_status move_catch_up(struct move *m)
 			return status;
 	}
 	return status == CAIRN_OK
-		       ? cairn_fail(m->diag, CAIRN_E_BUSY, "move.changes", CAIRN_NO_OFFSET,
-				    "%s still changes: is there a daemon of an older version?", m->options->from)
+		       ? cairn_fail(
+				 m->diag, CAIRN_E_BUSY, "move.changes", CAIRN_NO_OFFSET,
+				 "%s still changes: stop every daemon of an older version, and run the command again",
+				 m->options->from)
 		       : status;
 }
 

@@ -15,7 +15,7 @@ struct move_queue {
 	struct move *m;
 	struct move_object *objects;
 	size_t n;
-	pthread_mutex_t lock; /* guards all below */
+	pthread_mutex_t lock; /* guards the members below */
 	pthread_cond_t done;
 	size_t next, n_done;
 	bool stop;
@@ -60,7 +60,7 @@ static enum cairn_status move_read(const struct move_object *object, struct cair
 	return cas_is_damage(status) ? CAIRN_E_DAMAGED : status;
 }
 
-/* The target already has an object of that name. Is it sound and the same? If damaged, it is set aside. */
+/* The target already has an object with that name: is it sound and the same? Sets a damaged one aside. */
 static enum cairn_status move_judge_there(struct move *m, const struct move_object *object, uint8_t *block, bool *sound)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *copy = NULL;

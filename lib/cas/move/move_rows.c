@@ -3,7 +3,7 @@
 
 enum {
 	MOVE_PAGE_ROWS = 1024,
-	MOVE_FILE_ROWS = 32, /* each with its terms or its bytes */
+	MOVE_FILE_ROWS = 32, /* rows, each with its terms or bytes */
 	MOVE_WRITE_ROWS = 4096,
 	MOVE_WRITE_BYTES = 4 << 20,
 };
@@ -78,15 +78,14 @@ static bool move_is_full(const struct move_table *w)
 	       (w->table == CAIRN_TABLE_XORB && w->drop.n >= MOVE_XORBS);
 }
 
-/* Dedupe rows of a xorb that is lost at the target are left out, so its chunks are not offered. */
+/* Is a row a dedupe row of a xorb that is lost at the target? It is left out, so that its chunks are not offered. */
 static bool move_is_withheld(const struct move_table *w, const struct cairn_index_rows *rows, uint32_t row)
 {
 	return w->table == CAIRN_TABLE_DEDUPE &&
 	       move_ids_have(&w->m->damaged, move_number(rows, row, CAIRN_DEDUPE_XORB));
 }
 
-/* Counts a row of the first index and queues it for the second. @param differs  the second has no such row, or another
- */
+/* Counts a row of the first index and queues it for the second. @param differs  the second has none, or another */
 static enum cairn_status move_row(struct move_table *w, struct move_xorbs *xorbs, const struct cairn_index_rows *rows,
 				  uint32_t row, bool differs)
 {

@@ -1,4 +1,4 @@
-/* The rows of a table that are yet to be written. */
+/* Holds the rows of a table that are yet to be written. */
 #include "cas/move/move_table.h"
 #include "base/crash_point.h"
 

@@ -1,5 +1,5 @@
 /* Shared by the files that compare the rows of two indexes. move_table.c holds and writes the changed rows.
- * move_xorbs.c first copies the objects of xorbs. move_rows.c goes through the tables. */
+ * move_xorbs.c first copies the objects of xorbs. move_rows.c compares the tables. */
 #ifndef CAIRN_CAS_MOVE_MOVE_TABLE_H
 #define CAIRN_CAS_MOVE_MOVE_TABLE_H
 
@@ -7,7 +7,7 @@
 #include "hash/crypto.h"
 #include "index/rows.h"
 
-enum { MOVE_XORBS = 64 /* written together, with their lists; up to 4 GiB of objects */ };
+enum { MOVE_XORBS = 64 /* xorbs written together, with their lists; up to 4 GiB of objects */ };
 
 /** The state of a pass over one table. */
 struct move_table {
@@ -35,12 +35,11 @@ int64_t move_number(const struct cairn_index_rows *rows, uint32_t row, unsigned 
 /** Xorbs whose rows differ, and which wait for their objects. */
 struct move_xorbs;
 
-/** @return NULL without memory */
+/** Makes an empty list. @return NULL without memory */
 struct move_xorbs *move_xorbs_new(void);
 void move_xorbs_free(struct move_xorbs **x);
 
-/** Adds a row of the first index that differs, and finds which object it needs. A full batch is written. @return as
- *  cairn_move() */
+/** Adds a row of the first index that differs, and finds its object. Writes a full batch. @return as cairn_move() */
 CAIRN_MUST_USE enum cairn_status move_take_xorb(struct move_table *w, struct move_xorbs *all,
 						const struct cairn_index_rows *from, uint32_t i);
 

@@ -20,26 +20,27 @@ struct move {
 	struct cairn_move_report *report;
 	struct cairn_diag *diag;
 	char from_index[CAIRN_DATA_DIR_URL_BYTES], from_store[CAIRN_DATA_DIR_URL_BYTES];
-	struct cairn_index_transfer *from, *to; /* owned, as the next */
+	struct cairn_index_transfer *from, *to; /* owned, like the next member */
 	struct cairn_store *source;
 	struct cairn_data_dir *to_dir;
 	struct cairn_store *target; /* borrowed */
 	int hold_fd;
 	bool names_source, names_target; /* rows name the copies of that store */
 	bool is_frozen;                  /* the first store accepts no writes, so a missing object counts as damaged */
-	struct move_ids damaged, known;  /* damaged xorbs: found in this pass, and in the one before */
+	struct move_ids damaged, known;  /* damaged xorbs: found in this pass, and in the pass before */
 	uint64_t damaged_bytes, n_withdrawn;
-	uint64_t n_changed; /* in this pass */
+	uint64_t n_changed; /* changes in this pass */
 };
 
 /** An object to be copied. */
 struct move_object {
 	struct cairn_hash hash;
 	uint64_t bytes;
-	struct cairn_copy_id copy;           /* its name in the first store, as its row has it */
-	const struct cairn_chunk_list *list; /* borrowed: the list it must have; NULL: not known */
-	enum cairn_status status; /* result: CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_DAMAGED; other failures end it all */
-	struct cairn_copy_id moved; /* result: its name in the second store, if rows name copies there */
+	struct cairn_copy_id copy;           /* its copy id in the first store, as its row has it */
+	const struct cairn_chunk_list *list; /* borrowed: the list it must have; NULL: unknown */
+	/* result: CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_DAMAGED; other failures end the move */
+	enum cairn_status status;
+	struct cairn_copy_id moved; /* result: its copy id in the second store, if rows name copies there */
 	struct cairn_diag diag;
 };
 

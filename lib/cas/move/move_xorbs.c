@@ -1,4 +1,4 @@
-/* Brings the rows of xorbs to a second index, each after its object. */
+/* Writes the rows of xorbs to a second index, each after its object. */
 #include "cas/move/move_table.h"
 
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 struct move_xorb {
 	struct cairn_index_rows list, there; /* owned; the xorb's row of list in each index, if any */
 	struct cairn_chunk_list chunks;      /* owned */
-	bool is_there;                       /* the second index has the row, and so has the object */
-	size_t object;                       /* its place among the objects to copy, plus 1; 0: not copied */
+	bool is_there;                       /* the second index has the row, and so has the second store the object */
+	size_t object;                       /* its index in the objects to copy, plus 1; 0: not copied */
 };
 
 struct move_xorbs {
@@ -45,7 +45,7 @@ static bool move_is_null(const struct cairn_index_rows *rows, uint32_t row, unsi
 	return cairn_index_rows_value(rows, row, column)->kind == CAIRN_VALUE_NULL;
 }
 
-/* Finds the row of a table that has this number as its key, if any. */
+/* Reads the row of a table that has this number as its key, if any. */
 static enum cairn_status move_read_row(struct cairn_index_transfer *index, enum cairn_index_table table, int64_t id,
 				       struct cairn_index_rows *out, struct cairn_diag *diag)
 {
@@ -95,7 +95,8 @@ static bool move_parse_list(const struct cairn_index_rows *list, struct cairn_ch
 			       hashes->len) == CAIRN_OK;
 }
 
-/* Does the second store have the object of this row? If its row is there, the object was written before it. */
+/* Does the second store have the object of this row? If the second index has the row, the object was written before
+ * it. */
 static bool move_has_object(const struct move_table *w, const struct move_xorb *x, const struct cairn_index_rows *row,
 			    uint32_t i, const struct cairn_index_rows *there)
 {
@@ -104,7 +105,7 @@ static bool move_has_object(const struct move_table *w, const struct move_xorb *
 	       (!w->m->names_target || !move_is_null(there, 0, CAIRN_XORB_COPY)) && move_same(&x->list, &x->there);
 }
 
-/* Takes a row that differs, and finds out what must be copied for it. */
+/* Adds a row that differs, and finds out which objects must be copied for it. */
 static enum cairn_status move_add_xorb(struct move_table *w, struct move_xorbs *all,
 				       const struct cairn_index_rows *from, uint32_t i)
 {
@@ -147,8 +148,8 @@ static enum cairn_status move_add_xorb(struct move_table *w, struct move_xorbs *
 	return all->rows.status;
 }
 
-/* Handles an object that could not be copied. Its row may have changed since it was read, while uploads and collections
- * go on. @param[out] gone  the row changed, and the next pass handles it */
+/* Handles an object that could not be copied. Its row may have changed since it was read, during uploads and
+ * collections. @param[out] gone  the row changed, and the next pass handles it */
 static enum cairn_status move_doubt(struct move_table *w, struct move_xorbs *all, uint32_t i, bool *gone)
 {
 	CLEANUP(cairn_index_rows_fini) struct cairn_index_rows now;
@@ -175,7 +176,7 @@ static enum cairn_status move_doubt(struct move_table *w, struct move_xorbs *all
 	return move_ids_add(&m->damaged, id);
 }
 
-/* Takes the result of copying a row's object. @param[out] gone  as in move_doubt() */
+/* Evaluates the result of copying a row's object. @param[out] gone  as in move_doubt() */
 static enum cairn_status move_judge(struct move_table *w, struct move_xorbs *all, uint32_t i, bool *gone)
 {
 	struct move_xorb *x = &all->xorbs[i];

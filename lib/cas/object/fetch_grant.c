@@ -24,7 +24,7 @@ static enum cairn_status fetch_mac(const struct cairn_cas *cas, const struct cai
 	size_t expires_len = strlen(expires), ranges_len = strlen(ranges);
 	if (CAIRN_HASH_TEXT_BYTES + expires_len + 1 + ranges_len > sizeof(message))
 		return CAIRN_E_LIMIT;
-	/* No part can hold a newline, so no two grants have the same message. */
+	/* No part can contain a newline, so no two grants have the same message. */
 	cairn_hash_text(message, xorb);
 	char *end = message + CAIRN_HASH_TEXT_BYTES - 1;
 	*end++ = '\n';

@@ -5,18 +5,17 @@
 #include "cas/cas.h"
 
 enum {
-	CAIRN_FETCH_RANGES_MAX = 256,           /* in one grant */
+	CAIRN_FETCH_RANGES_MAX = 256,           /* ranges in one grant */
 	CAIRN_FETCH_RANGES_TEXT_MAX = 256 * 40, /* "first-last,first-last..." */
 	CAIRN_FETCH_SIGNATURE_TEXT_BYTES = 64 + 1,
 };
 
 struct cairn_fetch_range {
-	uint64_t first, last; /* bytes, last inclusive, as HTTP has it */
+	uint64_t first, last; /* bytes, last inclusive, as in HTTP */
 };
 
 /**
- * Signs a grant: cairn_hash_mac(), with a key of the server's secret, over xorb, ranges and expiry as they stand in the
- * URL.
+ * Signs a grant: cairn_hash_mac(), with a key of the server's secret, over xorb, ranges and expiry as in the URL.
  * @param ranges  "first-last,first-last...", decimal, without spaces
  * @param[out] out  64 hexadecimal digits and a zero
  * @return CAIRN_OK; CAIRN_E_LIMIT ranges too long */
@@ -24,8 +23,8 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_sign(const struct cairn_cas *cas, c
 						  const char *ranges, int64_t expires_unix_s,
 						  char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES]);
 
-/** Signs the message of another kind of grant, with the same key. The message must never equal one of a fetch grant.
- *  @param[out] out  64 hexadecimal digits and a zero */
+/** Signs the message of another kind of grant, with the same key. The message must never equal that of a fetch grant.
+ * @param[out] out  64 hexadecimal digits and a zero */
 void cairn_fetch_mac(const struct cairn_cas *cas, const void *message, size_t len,
 		     char out[static CAIRN_FETCH_SIGNATURE_TEXT_BYTES]);
 
@@ -35,8 +34,7 @@ CAIRN_MUST_USE enum cairn_status cairn_fetch_check(const struct cairn_cas *cas, 
 						   const char *ranges, const char *expires, const char *signature,
 						   int64_t now_unix_s, struct cairn_diag *diag);
 
-/** Parses "first-last,first-last...".
- * @return number of ranges; 0: malformed, empty, descending, or more than max */
+/** Parses "first-last,first-last...". @return number of ranges; 0: malformed, empty, descending, or more than max */
 size_t cairn_fetch_ranges_parse(struct cairn_fetch_range *out, size_t max, const char *text);
 
 #endif

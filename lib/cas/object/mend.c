@@ -10,11 +10,11 @@ struct mend {
 	struct cairn_cas *cas;
 	const struct cairn_hash *xorb;
 	struct cairn_index_xorb row;
-	struct cairn_xorb_verifier *verifier; /* owned; of the sound copy, once found */
+	struct cairn_xorb_verifier *verifier; /* owned; verifier of the sound copy, if found */
 	uint64_t stored_bytes;                /* size of the sound copy */
-	unsigned copy;                        /* the number of that copy */
+	unsigned copy;                        /* number of the sound copy */
 	struct cairn_copy_id name;
-	bool unreadable, damaged; /* the state of any copy read so far */
+	bool unreadable, damaged; /* whether any copy read so far was unreadable, damaged */
 	struct cairn_diag *diag;
 };
 
@@ -47,7 +47,7 @@ enum cairn_status cas_must_be_there(struct cairn_cas *cas, const struct cairn_ha
 				    const struct cairn_copy_id *copy)
 {
 	CLEANUP(cairn_store_object_freep) struct cairn_store_object *object = NULL;
-	uint8_t byte; /* reading is needed: what is cached about a name may predate the object's removal */
+	uint8_t byte; /* read a byte: the cached state of a name may be older than the object's removal */
 	enum cairn_status status = cairn_store_get_named(cas->store, xorb, copy, &object);
 	if (status == CAIRN_OK)
 		status = cairn_store_object_read(object, 0, &byte, 1);
@@ -98,8 +98,8 @@ static enum cairn_status mend_try(struct mend *m, struct cairn_store_object *cop
 	return CAIRN_E_DAMAGED;
 }
 
-/* @return CAIRN_OK: a copy is sound; CAIRN_E_DAMAGED: none is; CAIRN_E_IO: none is, but one could not be read;
- *         CAIRN_E_NOMEM; CAIRN_E_BUSY: undecided for now */
+/* Finds a sound copy. @return CAIRN_OK; CAIRN_E_DAMAGED: none is sound; CAIRN_E_IO: none is, but one could not be read;
+ * CAIRN_E_NOMEM; CAIRN_E_BUSY: undecided for now */
 static enum cairn_status mend_find(struct mend *m)
 {
 	for (unsigned n = 0; n < CAS_COPIES_MAX; n++) {
@@ -145,7 +145,7 @@ static bool mend_row_describes(const struct mend *m)
 	return true;
 }
 
-/* Makes the row describe the copy that was found to be sound. */
+/* Makes the row describe the sound copy. */
 static enum cairn_status mend_adopt(struct mend *m)
 {
 	struct cairn_index_put_xorb put = {
@@ -153,7 +153,7 @@ static enum cairn_status mend_adopt(struct mend *m)
 		.list = cairn_xorb_verifier_list(m->verifier),
 		.stored_bytes = m->stored_bytes,
 	};
-	put.found = cas_names_copies(m->cas); /* a copy read by name bears that name */
+	put.found = cas_names_copies(m->cas); /* a copy read by its name has that name */
 	enum cairn_status status = put.found ? CAIRN_OK : cairn_store_confirm(m->cas->store, m->xorb, m->copy);
 	if (put.found)
 		put.copy = m->name;
@@ -168,7 +168,7 @@ static enum cairn_status mend_adopt(struct mend *m)
 	return status;
 }
 
-/* Under the guard. */
+/* Called under the guard. */
 static enum cairn_status mend_guarded(struct mend *m)
 {
 	enum cairn_status status = cairn_index_xorb(m->cas->index, m->xorb, &m->row);

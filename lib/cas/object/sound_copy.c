@@ -10,7 +10,7 @@ struct sound {
 	const struct cas_judge *judge;
 	struct cairn_index_xorb row;
 	struct cairn_chunk_list list; /* owned */
-	bool damaged;                 /* a copy is damaged somewhere */
+	bool damaged;                 /* a copy is damaged in any place */
 };
 
 static void sound_fini(struct sound *f)
@@ -35,7 +35,7 @@ enum cairn_status cas_object_bytes(struct cairn_cas *cas, const struct cairn_has
 	return status;
 }
 
-/* @return CAIRN_OK; CAIRN_E_NOT_FOUND: no more copies; otherwise the judge's status */
+/* Tries one copy. @return CAIRN_OK; CAIRN_E_NOT_FOUND: no more copies; otherwise the judge's status */
 static enum cairn_status sound_try(struct sound *f, unsigned n, struct cairn_store_object **out,
 				   struct cairn_diag *diag)
 {
@@ -57,8 +57,8 @@ static enum cairn_status sound_try(struct sound *f, unsigned n, struct cairn_sto
 	return CAIRN_OK;
 }
 
-/* A disk that fails may answer for each copy that it cannot be read, even for copies that do not exist.
- * @return as sound_try(). Of several failures, it returns one that may be temporary, so that callers retry. */
+/* Tries all copies. A disk that fails may report each as unreadable, even copies that do not exist.
+ * @return as sound_try(); of several failures, one that may be temporary, so that callers retry */
 static enum cairn_status sound_any(struct sound *f, struct cairn_store_object **out, struct cairn_diag *diag)
 {
 	enum cairn_status failed = CAIRN_E_NOT_FOUND;
@@ -79,7 +79,7 @@ static enum cairn_status sound_any(struct sound *f, struct cairn_store_object **
 	return failed;
 }
 
-/* Finds a copy that is sound where it is needed. Damaged and missing copies found on the way are handled. */
+/* Finds a copy whose needed bytes are sound. Handles damaged and missing copies found on the way. */
 static enum cairn_status sound_find(struct sound *f, struct cairn_store_object **out, struct cairn_diag *diag)
 {
 	enum cairn_status status = sound_any(f, out, diag);

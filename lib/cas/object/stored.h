@@ -1,4 +1,4 @@
-/* Reads stored bytes and judges them, in the same way for the proof of a fetch, for mending, and for fsck. */
+/* Reads stored bytes and judges them, in the same way for fetches, for mending, and for fsck. */
 #ifndef CAIRN_CAS_OBJECT_STORED_H
 #define CAIRN_CAS_OBJECT_STORED_H
 
@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-/** Does the status say that the bytes themselves are wrong? Any other failure proves nothing: the disk or another
- *  machine did not deliver them. */
+/** Does the status mean that the bytes themselves are wrong? Any other failure proves nothing: the disk or another
+ * machine did not deliver them. */
 static inline bool cas_is_damage(enum cairn_status status)
 {
 	return status == CAIRN_E_FORMAT || status == CAIRN_E_MISMATCH || status == CAIRN_E_LIMIT ||
@@ -30,7 +30,7 @@ static inline uint64_t cas_chunk_begin(const struct cairn_chunk_list *list, uint
  * @param list   the list that the chunk must agree with
  * @param block  CAS_BLOCK_BYTES, scratch
  * @param[out] raw  its list->spans[i].unpacked_bytes, borrowed from the codec or from block; may be NULL
- * @return CAIRN_OK; CAIRN_E_DAMAGED it is not what the list says; CAIRN_E_IO the disk cannot read it; CAIRN_E_NOMEM;
+ * @return CAIRN_OK; CAIRN_E_DAMAGED it differs from the list; CAIRN_E_IO the disk cannot read it; CAIRN_E_NOMEM;
  *         CAIRN_E_BUSY, CAIRN_E_NOT_FOUND as cairn_store_object_read() */
 CAIRN_MUST_USE enum cairn_status cas_read_chunk(struct cairn_store_object *object, struct cairn_codec *codec,
 						const struct cairn_chunk_list *list, uint32_t i, uint8_t *block,
@@ -47,7 +47,7 @@ struct cas_pace {
  * @param pace      NULL: as fast as possible
  * @param block     CAS_BLOCK_BYTES, scratch
  * @param verifier  new; has the chunk list afterwards
- * @return CAIRN_OK; CAIRN_E_BUSY stopped, and diag says nothing; CAIRN_E_FORMAT, CAIRN_E_MISMATCH, CAIRN_E_LIMIT it is
+ * @return CAIRN_OK; CAIRN_E_BUSY stopped, and diag is empty; CAIRN_E_FORMAT, CAIRN_E_MISMATCH, CAIRN_E_LIMIT it is
  *         damaged, and diag says where; CAIRN_E_IO the disk cannot read it (object.unreadable); CAIRN_E_NOMEM;
  *         CAIRN_E_BUSY (store.silent), CAIRN_E_NOT_FOUND as cairn_store_object_read() */
 CAIRN_MUST_USE enum cairn_status cas_read_xorb(struct cairn_store_object *object, const struct cairn_hash *xorb,

@@ -15,10 +15,9 @@ enum {
 	VERIFY_GROUP_BLOCKS = 16,       /* marks in one word of the table */
 };
 
-/* --- marks: each word of the table is 48 bits that say which group of blocks it is about, and a bit for each block ---
- */
+/* --- marks: each word of the table has 48 bits that identify a group of blocks, and a bit for each block ------- */
 
-/* No group of blocks has this number. A word with this number says that the object is damaged. */
+/* No group of blocks has this number. A word with this number means that the object is damaged. */
 #define VERIFY_GROUP_DAMAGED UINT64_MAX
 
 struct verify_word {
@@ -26,8 +25,8 @@ struct verify_word {
 	uint64_t tag; /* the low 16 bits are zero */
 };
 
-/* The place and the tag are derived from the xorb, the opened object, the group and the day. A word of another group
- * with the same 66 bits would be mistaken for it. The chance is 1 in 2^48 for each word of the table. */
+/* Returns the word of a group. Place and tag are derived from the xorb, the opened object, the group and the day. A
+ * word of another group with the same 66 bits would be mistaken for it: a chance of 1 in 2^48 for each word. */
 static struct verify_word verify_word(const struct cairn_cas *cas, const struct cairn_hash *xorb,
 				      const struct cairn_store_object *object, uint64_t group)
 {
@@ -50,7 +49,7 @@ static uint16_t verify_marks(const struct verify_word *w)
 	return (word & ~UINT64_C(0xffff)) == w->tag ? (uint16_t)word : 0;
 }
 
-/* @return the marks that were already set */
+/* Sets marks. @return the marks that were already set */
 static uint16_t verify_add_marks(const struct verify_word *w, uint16_t marks)
 {
 	uint64_t old = atomic_load(w->at), new;
@@ -62,7 +61,7 @@ static uint16_t verify_add_marks(const struct verify_word *w, uint16_t marks)
 	return before;
 }
 
-/* The bits of the blocks [first, end) that lie in the group. */
+/* Returns the bits of those blocks [first, end) that lie in the group. */
 static uint16_t verify_bits(uint64_t group, uint64_t first, uint64_t end)
 {
 	uint64_t base = group * VERIFY_GROUP_BLOCKS;
@@ -133,8 +132,6 @@ bool cas_is_marked_damaged(const struct cairn_cas *cas, const struct cairn_hash 
 	return verify_marks(&word) != 0;
 }
 
-/* --- verifying ---------------------------------------------------------------------------------------------------- */
-
 struct verify_run {
 	struct cairn_cas *cas;
 	const struct cairn_hash *xorb;
@@ -143,7 +140,7 @@ struct verify_run {
 	struct cairn_codec *codec;
 	uint8_t *block;
 	bool list_verified;
-	bool damage; /* damage was seen in chunks outside the range */
+	bool damage; /* chunks outside the range were found damaged */
 	bool (*stop)(void *ctx);
 	void *stop_ctx;
 	struct cairn_diag *diag;
@@ -164,7 +161,7 @@ static enum cairn_status verify_chunk(const struct verify_run *run, uint32_t i)
 	return status == CAIRN_E_DAMAGED ? verify_damaged(run, at) : status;
 }
 
-/* Bytes are checked against this list, so it must give the xorb's hash and have the object's length. */
+/* Bytes are compared with this list, so it must yield the xorb's hash and have the object's length. */
 static enum cairn_status verify_list(struct verify_run *run)
 {
 	struct cairn_hash root;
@@ -202,7 +199,7 @@ static void verify_mark_chunks(const struct verify_run *run, uint32_t from, uint
 				  cas_chunk_begin(run->list, to));
 }
 
-/* Verifies the chunks that touch blocks [first, end). Blocks of damaged chunks outside them get no mark. */
+/* Verifies the chunks that touch blocks [first, end). Blocks of damaged chunks outside the range get no mark. */
 static enum cairn_status verify_blocks(struct verify_run *run, uint64_t first, uint64_t end,
 				       const struct cairn_fetch_range *range)
 {

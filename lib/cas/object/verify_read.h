@@ -1,5 +1,5 @@
-/* Checks before sending that stored bytes still give the hashes under which they were uploaded. Stock clients do not
- * check their downloads, so they would accept a bit that changed on the disk. */
+/* Verifies before sending that stored bytes still yield the hashes under which they were uploaded. Stock clients do not
+ * verify their downloads, so they would accept a bit that changed on the disk. */
 #ifndef CAIRN_CAS_OBJECT_VERIFY_READ_H
 #define CAIRN_CAS_OBJECT_VERIFY_READ_H
 
@@ -7,24 +7,22 @@
 #include "cas/object/fetch_grant.h"
 #include "store/store.h"
 
-/** Were all these bytes of the opened object verified within the last day, by this process? Cheap; any thread. Bytes
- * that were sent before are mostly still in memory; others are read again soon enough. Nothing is known of another file
- * that took the place of the verified one, or of one that was written to since.
- * @param ranges  within the object */
+/** Did this process verify all these bytes of the opened object within the last day? Cheap; any thread. Bytes that were
+ * sent before are mostly still in memory; others are read again soon enough. The answer is no if another file has
+ * replaced the verified one, or was written to since. @param ranges  within the object */
 bool cairn_cas_is_verified(const struct cairn_cas *cas, const struct cairn_hash *xorb,
 			   const struct cairn_store_object *object, const struct cairn_fetch_range *ranges, size_t n);
 
 /** Reads, unpacks and hashes the chunks that n ranges touch, and those that share a block of 32 KiB with them. Skips
  * blocks that were verified within the last day, and records those that it verifies. Takes as long as reading the
  * bytes; for workers.
- * @param list  the index's list of the xorb, not yet verified. NULL: the list that was verified for this object
- *              before (verified_lists.h), so that the call costs only the reading of the bytes
- * @param stop  called before each chunk; true ends the call early. May be NULL
+ * @param list  the index's list of the xorb, not yet verified. NULL: the list that was verified for this object before
+ *              (verified_lists.h), so that the call costs only the reading of the bytes
+ * @param stop  called before each chunk; true ends the call. May be NULL
  * @param[out] damaged  some of the chunks are wrong; with CAIRN_OK none that the ranges touch
  * @return CAIRN_OK
  *         CAIRN_E_BUSY     stopped (rule verify.stopped)
- *         CAIRN_E_DAMAGED  they are wrong, or there are fewer than there should be (rule object.damaged); the list is
- *                          wrong (xorb.list)
+ *         CAIRN_E_DAMAGED  bytes are wrong or missing (rule object.damaged); the list is wrong (xorb.list)
  *         CAIRN_E_IO       they cannot be read (object.unreadable)
  *         CAIRN_E_BUSY     also: the store does not answer (store.silent)
  *         CAIRN_E_NOT_FOUND  list is NULL, and none is cached. Also: the object was removed since it was opened

@@ -12,11 +12,11 @@ enum { MAKING_WINDOW_BYTES = 512 * 1024 }; /* bytes written together */
 
 struct cairn_xorb_making {
 	struct cairn_cas *cas;
-	const char *owner; /* borrowed */
+	const struct cairn_cas_who *who; /* borrowed */
 	struct cairn_xorb_writer *writer;
-	struct cairn_store_put *put; /* NULL once it was handed on */
+	struct cairn_store_put *put; /* NULL when it was handed on */
 	struct cairn_use use;
-	uint64_t bytes; /* written */
+	uint64_t bytes; /* bytes written */
 };
 
 uint64_t cairn_xorb_making_bytes_max(uint64_t content_bytes)
@@ -44,7 +44,7 @@ enum cairn_status cairn_xorb_making_begin(struct cairn_cas *cas, const struct ca
 	if (!m)
 		return CAIRN_E_NOMEM;
 	m->cas = cas;
-	m->owner = who->owner;
+	m->who = who;
 	m->writer = cairn_xorb_writer_new();
 	enum cairn_status status = m->writer ? CAIRN_OK : CAIRN_E_NOMEM;
 	if (status == CAIRN_OK)
@@ -89,7 +89,7 @@ enum cairn_status cairn_xorb_making_end(struct cairn_xorb_making *m, const struc
 	struct cairn_store_put *put = m->put;
 	m->put = NULL;
 	struct cairn_xorb_upload *u =
-		cas_xorb_upload_of_made(m->cas, m->owner, hash, cairn_xorb_writer_list(m->writer), m->bytes, put);
+		cas_xorb_upload_of_made(m->cas, m->who, hash, cairn_xorb_writer_list(m->writer), m->bytes, put);
 	if (!u)
 		return CAIRN_E_NOMEM;
 	status = cairn_xorb_upload_store(u, diag);

@@ -16,15 +16,15 @@
 struct cairn_shard_upload {
 	struct cairn_cas *cas;
 	char scope[CAIRN_INDEX_SCOPE_TEXT_MAX + 1], owner[CAIRN_INDEX_SCOPE_TEXT_MAX + 1];
-	bool footer_may_be_cut;
+	bool footer_may_be_cut, is_daemon, stays_withdrawn;
 	struct cairn_spool *spool; /* until the shard is verified */
 	struct cairn_use use;
-	const uint8_t *bytes; /* of the spool */
+	const uint8_t *bytes; /* bytes of the spool */
 	size_t len;
-	struct cas_shard_lookup lookup; /* made before verification: is the shard known, and which xorbs exist? */
+	struct cas_shard_lookup lookup; /* done before verification: is the shard known, and which xorbs exist? */
 	struct cairn_verify_summary summary;
-	struct cairn_list_cache lists;     /* of xorbs that only terms name */
-	struct cairn_list_cache described; /* the list of the last xorb that the shard describes */
+	struct cairn_list_cache lists;     /* lists of xorbs that only terms name */
+	struct cairn_list_cache described; /* list of the last xorb that the shard describes */
 	uint64_t n_list_chunks;            /* chunks in all lists read */
 	struct cairn_verified verified;    /* owned; the records to be registered */
 	struct cairn_index_put_shard put;
@@ -41,13 +41,15 @@ enum cairn_status cairn_shard_upload_begin(struct cairn_cas *cas, const struct c
 {
 	*out = NULL;
 	uint64_t bytes_max = cas->options.shard_bytes_max;
-	/* A longer announcement is not refused yet: the upload is refused when it exceeds the limit. */
+	/* Do not refuse a longer announcement yet: the upload is refused when it exceeds the limit. */
 	uint64_t bytes = bytes_expected <= bytes_max ? bytes_expected : UINT64_MAX;
 	struct cairn_shard_upload *u = calloc(1, sizeof(*u));
 	if (!u)
 		return CAIRN_E_NOMEM;
 	u->cas = cas;
 	u->footer_may_be_cut = footer_may_be_cut;
+	u->is_daemon = who->is_daemon;
+	u->stays_withdrawn = who->stays_withdrawn;
 	u->described.bytes_max = 1; /* only the newest list is kept, and its memory is reused */
 	(void)snprintf(u->scope, sizeof(u->scope), "%s", who->scope);
 	(void)snprintf(u->owner, sizeof(u->owner), "%s", who->owner);
@@ -94,8 +96,8 @@ void cairn_shard_upload_free(struct cairn_shard_upload *u)
 
 /* --- verifying ---------------------------------------------------------------------------------------------------- */
 
-/* Finds the row of a xorb whose bytes are stored here. With external xorbs, any known xorb will do.
- * @param list  as of cairn_index_xorb_and_list() */
+/* Finds the row of a xorb whose bytes are stored here. With external xorbs, any known xorb counts.
+ * @param list  as for cairn_index_xorb_and_list() */
 static enum cairn_status shard_upload_find_xorb(struct cairn_shard_upload *u, const struct cairn_hash *xorb,
 						struct cairn_index_xorb *row, struct cairn_chunk_list *list)
 {
@@ -111,8 +113,9 @@ static enum cairn_status shard_upload_find_xorb(struct cairn_shard_upload *u, co
 	return (status == CAIRN_OK && !stored) || status == CAIRN_E_DAMAGED ? CAIRN_E_NOT_FOUND : status;
 }
 
-/* The early lookup suffices for a xorb that the shard describes, because the shard has its hashes. The row of another
- * xorb must be the one that the lookup found; otherwise the lookup is stale. */
+/* Returns the places of a xorb's chunks. The early lookup is enough for a xorb that the shard describes, because the
+ * shard has its hashes. The row of another xorb must be the one that the lookup found; otherwise the lookup is
+ * stale. */
 static const struct cairn_chunk_list *shard_upload_places(struct cairn_shard_upload *u, const struct cairn_hash *xorb,
 							  bool described, int64_t *id)
 {
@@ -131,7 +134,7 @@ static void shard_upload_compare(struct cairn_shard_upload *u, const struct cair
 		u->lookup.asked.seen.plain = false;
 }
 
-/* The verifier's resolver. */
+/* The verifier's resolver: returns the chunk list of a xorb. */
 static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_hash *xorb, bool described,
 						 const struct cairn_chunk_list **list, int64_t *id)
 {
@@ -140,7 +143,7 @@ static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_h
 	*list = cairn_list_cache_find(cache, xorb, id);
 	if (*list)
 		return CAIRN_OK;
-	/* Check before this list is counted: the sender must not learn the length of an unknown list from the limit. */
+	/* Check before this list is counted: the limit must not tell the sender the length of an unknown list. */
 	if (u->n_list_chunks >= u->cas->options.list_chunks_max)
 		return CAIRN_E_LIMIT;
 	*list = shard_upload_places(u, xorb, described, id);
@@ -159,7 +162,7 @@ static enum cairn_status shard_upload_chunk_list(void *ctx, const struct cairn_h
 	return cairn_list_cache_put(cache, xorb, row.id, &read, list);
 }
 
-/* Drops the body. The records take its place, also in the sender's share. */
+/* Drops the body. The records replace it, also in the sender's share. */
 static enum cairn_status shard_upload_drop_body(struct cairn_shard_upload *u, struct cairn_diag *diag)
 {
 	cairn_spool_free(u->spool);
@@ -186,7 +189,7 @@ enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 		return status;
 
 	struct cairn_verify_options options = {
-		.strict = o->strict,
+		.strict = o->strict && !u->is_daemon,
 		.xorbs_external = o->xorbs_external,
 		.footer_may_be_cut = u->footer_may_be_cut,
 		.files_max = o->files_max,
@@ -256,6 +259,7 @@ enum cairn_status cairn_shard_upload_commit(struct cairn_shard_upload *u,
 		.scope = u->scope,
 		.owner = u->owner,
 		.shard = &u->verified.shard,
+		.stays_withdrawn = u->stays_withdrawn,
 	};
 	return cairn_index_put_shard(u->cas->index, &u->put);
 }

@@ -7,9 +7,9 @@
 /** A shard that is being received: spooled, verified on a worker, committed in a group. For one thread at a time. */
 struct cairn_shard_upload;
 
-/** @param who  its strings are copied
- *  @param footer_may_be_cut  as in struct cairn_verify_options
- *  @return CAIRN_OK; CAIRN_E_BUSY over a limit of bytes under way; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** Begins an upload. @param who  its strings are copied
+ * @param footer_may_be_cut  as in struct cairn_verify_options
+ * @return CAIRN_OK; CAIRN_E_BUSY over a limit of bytes in flight; CAIRN_E_FULL; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_begin(struct cairn_cas *cas, const struct cairn_cas_who *who,
 							  uint64_t bytes_expected, bool footer_may_be_cut,
 							  struct cairn_shard_upload **out, struct cairn_diag *diag);
@@ -18,17 +18,17 @@ CAIRN_MUST_USE enum cairn_status cairn_shard_upload_write(struct cairn_shard_upl
 							  size_t len, struct cairn_diag *diag);
 /** Is a write likely to wait, because the disk is slow now? */
 bool cairn_shard_upload_waits(const struct cairn_shard_upload *u);
-/** Verifies the whole shard. Takes long: on a worker.
+/** Verifies the whole shard. Takes long: call it on a worker.
  * @param progress  as in struct cairn_verify_options; may be NULL
  * @return as cairn_verify_shard(), cairn_spool_read(); as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_verify(struct cairn_shard_upload *u,
 							   bool (*progress)(void *ctx, uint64_t verified,
 									    uint64_t total),
 							   void *progress_ctx, struct cairn_diag *diag);
-/** Returns what cairn_shard_upload_verify() counted. */
+/** Returns the counts of cairn_shard_upload_verify(). */
 const struct cairn_verify_summary *cairn_shard_upload_summary(const struct cairn_shard_upload *u);
-/** Registers the shard. added is false if all of it was known ("result":0). @return as cairn_xorb_upload_commit(); the
- * status of the write as cairn_index_put_shard() */
+/** Registers the shard. added is false if the index had all of it already ("result":0). @return as
+ * cairn_xorb_upload_commit(); the status of the write as cairn_index_put_shard() */
 CAIRN_MUST_USE enum cairn_status cairn_shard_upload_commit(struct cairn_shard_upload *u,
 							   void (*done)(void *ctx, enum cairn_status status, bool added,
 									const struct cairn_diag *diag),

@@ -18,13 +18,14 @@ struct cairn_xorb_upload {
 	struct cairn_hash hash;
 	struct cairn_buf window; /* bytes received but not yet verified */
 	struct cairn_xorb_verifier *verifier;
-	struct cairn_store_put *put; /* NULL: already stored, so this body is only verified */
+	struct cairn_store_put *put; /* NULL: the xorb is stored already, and this body is only verified */
 	struct cairn_guard guard;    /* held from storing until after registering */
-	struct cairn_use use;        /* for a xorb that is not known */
-	bool known;                  /* already stored */
-	const char *owner;           /* borrowed; NULL: nobody's */
+	struct cairn_use use;        /* for a xorb that is not stored yet */
+	bool known;                  /* stored already */
+	const char *owner;           /* borrowed; NULL: no owner */
+	bool stays_withdrawn;
 	struct cairn_xorb_summary summary;
-	const struct cairn_chunk_list *list; /* borrowed; of a xorb made here; NULL: the verifier has the list */
+	const struct cairn_chunk_list *list; /* borrowed, of a xorb made here; NULL: the verifier has the list */
 	struct cairn_index_put_xorb put_row;
 	void (*done)(void *ctx, enum cairn_status status, bool was_inserted, const struct cairn_diag *diag);
 	void *done_ctx;
@@ -53,7 +54,7 @@ enum cairn_status cairn_cas_xorb(struct cairn_cas *cas, const struct cairn_hash 
 	*stored_bytes = row.stored_bytes;
 	if (status != CAIRN_OK)
 		return status;
-	return stored && !row.retired ? CAIRN_OK : CAIRN_E_NOT_FOUND;
+	return stored && !row.retired && row.withdrawn_unix_s == 0 ? CAIRN_OK : CAIRN_E_NOT_FOUND;
 }
 
 uint64_t cairn_cas_xorb_body_max(const struct cairn_cas *cas)
@@ -98,6 +99,7 @@ enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct ca
 	u->cas = cas;
 	u->hash = *hash;
 	u->owner = who->owner;
+	u->stays_withdrawn = who->stays_withdrawn;
 	u->window = cairn_buf_init(XORB_WINDOW_BYTES);
 	enum cairn_status status = xorb_upload_prepare(u, &who->sender, bytes_expected, diag);
 	if (status != CAIRN_OK) {
@@ -108,7 +110,7 @@ enum cairn_status cairn_xorb_upload_begin(struct cairn_cas *cas, const struct ca
 	return CAIRN_OK;
 }
 
-struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const char *owner,
+struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const struct cairn_cas_who *who,
 						  const struct cairn_hash *hash, const struct cairn_chunk_list *list,
 						  uint64_t bytes, struct cairn_store_put *put)
 {
@@ -119,7 +121,8 @@ struct cairn_xorb_upload *cas_xorb_upload_of_made(struct cairn_cas *cas, const c
 	}
 	u->cas = cas;
 	u->hash = *hash;
-	u->owner = owner;
+	u->owner = who->owner;
+	u->stays_withdrawn = who->stays_withdrawn;
 	u->list = list;
 	u->put = put;
 	u->summary.chunk_data_bytes = bytes;
@@ -145,7 +148,7 @@ static enum cairn_status xorb_upload_flush(struct cairn_xorb_upload *u, struct c
 	return status;
 }
 
-/* Bytes past xorb_bytes_max are a footer, which is not stored. */
+/* Counts bytes. Bytes past xorb_bytes_max are a footer, which is not stored. */
 static enum cairn_status xorb_upload_count(struct cairn_xorb_upload *u, size_t len, struct cairn_diag *diag)
 {
 	uint64_t left = u->cas->options.xorb_bytes_max - u->use.bytes;
@@ -177,7 +180,8 @@ bool cairn_xorb_upload_waits(const struct cairn_xorb_upload *u, size_t len)
 	return u->put && len >= XORB_WINDOW_BYTES - u->window.len && cairn_slow_disk_is_slow(&u->cas->slow_disk);
 }
 
-/* The row calls the xorb stored, but the object is missing or differs. The row must not vouch for the new bytes. */
+/* Marks the xorb as lost: its row says that it is stored, but the object is missing or differs. The row must not vouch
+ * for the new bytes. */
 static enum cairn_status xorb_upload_disown(struct cairn_xorb_upload *u, const struct cairn_index_xorb *row)
 {
 	enum cairn_status status = cas_lose(u->cas, &u->hash, &row->copy);
@@ -185,12 +189,13 @@ static enum cairn_status xorb_upload_disown(struct cairn_xorb_upload *u, const s
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* The xorb is already stored, so its age starts anew. If a collection swept the row first, the object will be removed
- * as soon as the guard is released. Then this body takes its place. */
+/* Renews the xorb, which is stored already. If a collection swept the row first, the object is removed as soon as the
+ * guard is released: then this body takes its place. */
 static enum cairn_status xorb_upload_renew(struct cairn_xorb_upload *u, struct cairn_index_xorb *row,
 					   struct cairn_diag *diag)
 {
-	struct cairn_index_renew_xorb renew = {.hash = u->hash, .now_unix_s = cairn_clock_unix_s()};
+	struct cairn_index_renew_xorb renew = {
+		.hash = u->hash, .now_unix_s = cairn_clock_unix_s(), .stays_withdrawn = u->stays_withdrawn};
 	enum cairn_status status = cairn_index_renew_xorb(u->cas->index, &renew);
 	if (status != CAIRN_E_NOT_FOUND)
 		return status == CAIRN_E_BUSY ? cas_index_is_silent(diag) : status;
@@ -199,8 +204,8 @@ static enum cairn_status xorb_upload_renew(struct cairn_xorb_upload *u, struct c
 	return CAIRN_OK;
 }
 
-/* A commit with an unknown outcome may still add a row for the bytes stored now. Before these are replaced, a write
- * must succeed, which proves that all earlier commits are decided. */
+/* Waits until earlier commits are decided. A commit with an unknown outcome may still add a row for the bytes stored
+ * now. Before these are replaced, a write must succeed, which proves that all earlier commits are decided. */
 static enum cairn_status xorb_upload_await_rows(struct cairn_xorb_upload *u, struct cairn_diag *diag)
 {
 	struct cairn_index_confirm confirm = {.write.done = NULL};
@@ -210,7 +215,7 @@ static enum cairn_status xorb_upload_await_rows(struct cairn_xorb_upload *u, str
 	return status == CAIRN_E_BUSY ? cas_index_is_silent(diag) : status;
 }
 
-/* Under the guard: stores the body, unless the xorb was stored while this body was arriving. */
+/* Stores the body, unless the xorb was stored while the body was arriving. Called under the guard. */
 static enum cairn_status xorb_upload_store(struct cairn_xorb_upload *u, struct cairn_diag *diag)
 {
 	struct cairn_index_xorb row;
@@ -230,8 +235,8 @@ static enum cairn_status xorb_upload_store(struct cairn_xorb_upload *u, struct c
 	if (row.stored_bytes > 0)
 		status = xorb_upload_disown(u, &row);
 	bool existed = false, named = cas_names_copies(u->cas);
-	/* An object without a row is a left-over of a crash, perhaps with another layout, so remove it. If rows name
-	 * copies, keep it: another daemon may be about to write its row. */
+	/* An object without a row was left by a crash, perhaps with another layout, so remove it. If rows name copies,
+	 * keep it: another daemon may be about to write its row. */
 	if (status == CAIRN_OK && !named)
 		status = cairn_store_remove(u->cas->store, &u->hash, NULL);
 	cairn_crash_point(CAIRN_CRASH_XORB_CLEARED);
@@ -254,7 +259,7 @@ static enum cairn_status xorb_upload_store(struct cairn_xorb_upload *u, struct c
 	return CAIRN_OK;
 }
 
-/* A finished upload must not block other uploads of the xorb, however slowly its client reads the answer. */
+/* Releases the guard: a finished upload must not block other uploads of the xorb, while its client reads the answer. */
 static void xorb_upload_let_go(struct cairn_xorb_upload *u)
 {
 	cairn_guard_release(&u->cas->guards, &u->guard);
@@ -300,7 +305,7 @@ void cairn_xorb_upload_take_back(struct cairn_xorb_upload *u)
 	xorb_upload_let_go(u);
 }
 
-/* Runs on the index's writer, which must not wait for the store. So an object that is left stays here, guarded. */
+/* Called on the index's writer, which must not wait for the store. So an object that is left stays for now, guarded. */
 static void xorb_upload_written(struct cairn_index_write *write)
 {
 	struct cairn_xorb_upload *u =
@@ -331,6 +336,7 @@ enum cairn_status cairn_xorb_upload_commit(struct cairn_xorb_upload *u,
 		.copy = u->put_row.copy,
 		.owner = u->owner,
 		.unregistered_max = u->cas->options.unregistered_bytes_max,
+		.stays_withdrawn = u->stays_withdrawn,
 	};
 	enum cairn_status status = cairn_index_put_xorb(u->cas->index, &u->put_row);
 	if (!done && cairn_xorb_upload_is_left(u))

@@ -26,8 +26,7 @@ static bool lookup_add_xorb(struct cas_shard_lookup *lookup, const struct cairn_
 	return true;
 }
 
-/* Adds each described xorb once, however often it is described: each one costs reads.
- * @return all of them fit */
+/* Adds each described xorb once, because each one costs reads. @return false: they do not all fit */
 static bool lookup_add_described(struct cas_shard_lookup *lookup, struct cairn_shard_reader *r)
 {
 	struct cairn_shard_xorb xorb;
@@ -40,7 +39,7 @@ static bool lookup_add_described(struct cas_shard_lookup *lookup, struct cairn_s
 	return room;
 }
 
-/* Adds xorbs that only terms name. Mostly, a term's xorb is that of the term before it. */
+/* Adds xorbs that only terms name. A term's xorb is mostly that of the term before it. */
 static bool lookup_add_terms(struct cas_shard_lookup *lookup, const struct cairn_shard_file *file, uint32_t *n_terms)
 {
 	struct cairn_hash last = {0};

@@ -82,7 +82,7 @@ static enum cairn_status fetch_decide(struct cairn_fetch *f, struct cairn_diag *
 	return fetch_check_bytes(f, diag);
 }
 
-/* An object shorter than the grant has changed since. */
+/* Is the object as long as the grant requires? A shorter one has changed since. */
 static bool fetch_is_whole(const struct cairn_fetch *f)
 {
 	for (size_t i = 0; i < f->granted.n; i++)
@@ -111,7 +111,7 @@ static bool fetch_is_verified(const struct cairn_cas *cas, const struct cairn_fe
 	return cairn_cas_is_verified(cas, &f->xorb, f->source.object, f->wanted.range, f->wanted.n);
 }
 
-/* Verifies by a cached list, which reads only the wanted bytes. @return false: undecided */
+/* Verifies by a cached list, which reads only the requested bytes. @return false: undecided */
 static bool fetch_verify_by_kept_list(struct cairn_cas *cas, const struct cairn_fetch *f, bool (*stop)(void *ctx),
 				      void *stop_ctx)
 {
@@ -122,7 +122,7 @@ static bool fetch_verify_by_kept_list(struct cairn_cas *cas, const struct cairn_
 	       !damaged;
 }
 
-/* A lost xorb must first be found again (sound_copy.h), even if its object is sound. */
+/* Does the row call the object stored? A lost xorb must first be found (sound_copy.h), even with a sound object. */
 static bool fetch_row_vouches(const struct cairn_cas *cas, const struct cairn_fetch *f)
 {
 	struct cairn_index_xorb row;
@@ -143,8 +143,8 @@ static bool fetch_verify_small(struct cairn_cas *cas, const struct cairn_fetch *
 	       fetch_verify_by_kept_list(cas, f, fetch_is_over, &n_chunks) && fetch_row_vouches(cas, f);
 }
 
-/* Asks the store for the first bytes before the client is promised any. A body needs the whole range. Otherwise one
- * byte suffices to see that the object has not changed. */
+/* Reads the first bytes from the store before the client is promised any. A body needs the whole range; otherwise one
+ * byte is enough to see that the object has not changed. */
 static enum cairn_status fetch_prepare(struct cairn_fetch *f)
 {
 	const struct cairn_fetch_range *first = &f->wanted.range[0];
@@ -165,7 +165,7 @@ enum cairn_status cairn_fetch_open(struct cairn_cas *cas, struct cairn_fetch *f,
 	return status;
 }
 
-/* The usual case: the first copy is sound and its list is cached. @return false: undecided */
+/* Verifies the first copy, which usually is sound and has a cached list. @return false: undecided */
 static bool fetch_verify_first(struct cairn_cas *cas, struct cairn_fetch *f, bool (*stop)(void *ctx), void *stop_ctx)
 {
 	struct cairn_diag ignored = {0};

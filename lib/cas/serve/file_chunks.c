@@ -14,14 +14,14 @@ struct file_walk {
 	struct cairn_file_chunks *out;
 	struct cairn_diag *diag;
 	struct cairn_list_cache lists;   /* by walk_key() */
-	uint64_t n_worked;               /* chunks walked over, plus chunks in the lists read */
+	uint64_t n_worked;               /* chunks passed, plus chunks in the lists read */
 	struct cairn_file_window *dirty; /* owned; ascending, with gaps between them */
 	size_t n_dirty, at_dirty;        /* at_dirty: the first window that ends after the cursor */
 	uint64_t cursor;
-	struct cairn_subtree gap; /* between windows; owned */
+	struct cairn_subtree gap; /* the hashes between windows; owned */
 	bool in_window;
 	bool may_close;    /* the last chunk of the window lies after the range and has an ordinary length */
-	bool term_touched; /* by a window */
+	bool term_touched; /* a window touches the term */
 };
 
 void cairn_file_chunks_fini(struct cairn_file_chunks *chunks)
@@ -80,7 +80,7 @@ static enum cairn_status walk_too_regular(struct file_walk *w)
 			  "the file is too regular to be changed in parts; cut all of it into chunks again");
 }
 
-/* The gap ends here: hand it out. */
+/* Ends the gap, and passes it to the sink. */
 static enum cairn_status walk_end_gap(struct file_walk *w)
 {
 	enum cairn_status status = cairn_subtree_end(&w->gap);
@@ -134,7 +134,7 @@ static enum cairn_status walk_read_list(struct file_walk *w, int64_t xorb_id, st
 	return status == CAIRN_OK ? cairn_index_chunk_list_by_id(w->index, xorb_id, list) : status;
 }
 
-/* Terms know the number of a xorb; its hash would cost a row lookup each time. */
+/* Returns the cache key of a xorb: its number, which terms have. Its hash would cost a row lookup each time. */
 static struct cairn_hash walk_key(int64_t xorb_id)
 {
 	struct cairn_hash key = {{0}};

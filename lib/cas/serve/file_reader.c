@@ -11,14 +11,14 @@
 #include <string.h>
 
 enum {
-	READER_TERMS = 1024, /* in a window, at least */
-	READER_WINDOWS = 32, /* of a file at most: each reads all of its terms */
-	READER_LEFT = 3,     /* xorbs that stay open beside the current one, since terms alternate between xorbs */
+	READER_TERMS = 1024, /* terms in a window, at least */
+	READER_WINDOWS = 32, /* most windows of a file: each reads all of its terms */
+	READER_LEFT = 3,     /* xorbs that stay open besides the current one, because terms alternate between xorbs */
 	READER_LISTS_BYTES = 512 * 1024 /* room for one list of the greatest length, or for a dozen usual ones */
 };
 
 struct reader_xorb {
-	int64_t id; /* 0: none */
+	int64_t id; /* 0: no xorb */
 	struct cairn_hash hash;
 	struct cairn_store_object *object;   /* owned; NULL: not open */
 	const struct cairn_chunk_list *kept; /* a counted reference (verified_lists.h); NULL: none */
@@ -28,23 +28,23 @@ struct cairn_file_reader {
 	struct cairn_cas *cas;
 	char *viewer; /* owned; NULL: may read all files */
 	struct cairn_hash file;
-	uint64_t at, end; /* the bytes of the file that are still to be handed out */
+	uint64_t at, end; /* the bytes of the file that are still to be returned */
 
 	struct cairn_index_term *window;       /* owned */
-	uint32_t n_window, window_terms, term; /* how many terms it has, and has room for; the current one */
+	uint32_t n_window, window_terms, term; /* number of its terms, and its room; index of the current term */
 
 	/* The current term. Before its first chunk is found, chunk == chunks_end. */
 	uint64_t skip;              /* bytes of the term before the next byte */
-	uint32_t chunk, chunks_end; /* the chunks of the term that are left */
+	uint32_t chunk, chunks_end; /* remaining chunks of the term */
 
-	struct reader_xorb xorb;              /* of the current term */
-	struct reader_xorb left[READER_LEFT]; /* those of terms before it */
-	unsigned n_left;                      /* how many were ever left: the next takes the place of the oldest */
-	const struct cairn_chunk_list *list;  /* of xorb: borrowed from lists or kept. NULL: no list */
-	struct cairn_list_cache lists;        /* each gives its xorb's hash */
+	struct reader_xorb xorb;              /* xorb of the current term */
+	struct reader_xorb left[READER_LEFT]; /* xorbs of terms before it */
+	unsigned n_left;                      /* number of xorbs ever left: the next replaces the oldest */
+	const struct cairn_chunk_list *list;  /* list of xorb: borrowed from lists or kept. NULL: no list */
+	struct cairn_list_cache lists;        /* lists that yield their xorbs' hashes */
 
 	bool whole; /* the whole file is read */
-	bool wrong; /* the chunks of the file do not give its hash */
+	bool wrong; /* the chunks of the file do not yield its hash */
 	struct cairn_merkle merkle;
 
 	const uint8_t *raw; /* the rest of the current chunk: in block or in the codec's memory */
@@ -87,7 +87,7 @@ void cairn_file_reader_freep(struct cairn_file_reader **r)
 
 /* --- terms -------------------------------------------------------------------------------------------------------- */
 
-/* A file of many terms gets a larger window. Otherwise the time to read it would grow with their square. */
+/* Allocates the window, larger for a file of many terms: otherwise the time to read it would grow with their square. */
 static enum cairn_status reader_make_window(struct cairn_file_reader *r, uint32_t n_terms)
 {
 	uint32_t room = n_terms / READER_WINDOWS + 1;
@@ -101,8 +101,8 @@ static enum cairn_status reader_make_window(struct cairn_file_reader *r, uint32_
 	return r->window ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-/* Keeps some of the file's terms, from the one that holds the next byte. Finds it by the byte, not by its number: after
- * another upload, the same file may have other terms. */
+/* Copies some of the file's terms into the window, from the one that contains the next byte. Finds that by the byte,
+ * not by number: after another upload, the same file may have other terms. */
 static enum cairn_status reader_keep_terms(struct cairn_file_reader *r, const struct cairn_index_file *file)
 {
 	uint64_t at = 0;
@@ -132,7 +132,7 @@ static enum cairn_status reader_read_window(struct cairn_file_reader *r)
 	return status == CAIRN_OK ? reader_keep_terms(r, &file) : cas_index_status(status);
 }
 
-/* Finds the first wanted chunk of the current term. @param list  gives the xorb's hash */
+/* Finds the first needed chunk of the current term. @param list  yields the xorb's hash */
 static enum cairn_status reader_place(struct cairn_file_reader *r, const struct cairn_chunk_list *list)
 {
 	const struct cairn_index_term *term = &r->window[r->term];
@@ -148,8 +148,7 @@ static enum cairn_status reader_place(struct cairn_file_reader *r, const struct 
 
 /* --- xorbs -------------------------------------------------------------------------------------------------------- */
 
-/* Leaves the current xorb, which stays open for a while. @return whether the xorb with this id was still open, and is
- * the current one now */
+/* Leaves the current xorb, which stays open for a while. @return true: the xorb `id` was open, and is current */
 static bool reader_leave_xorb(struct cairn_file_reader *r, int64_t id)
 {
 	struct reader_xorb xorb = r->xorb;
@@ -179,7 +178,7 @@ static bool reader_list_is_right(const struct cairn_file_reader *r, const struct
 	return cairn_hash_equal(&root, &r->xorb.hash);
 }
 
-/* @return the list that the current object was verified by; NULL: none is cached */
+/* Finds the list by which the current object was verified. @return NULL: none is cached */
 static const struct cairn_chunk_list *reader_find_kept(struct cairn_file_reader *r)
 {
 	if (r->xorb.object && !r->xorb.kept)
@@ -196,7 +195,8 @@ static void reader_keep_list(struct cairn_file_reader *r, const struct cairn_chu
 				       cairn_store_object_identity(r->xorb.object), list);
 }
 
-/* @return CAIRN_OK, with r->list NULL if the index has no right list; CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
+/* Finds the list of the current xorb. @return CAIRN_OK, with r->list NULL if the index has no right list;
+ * CAIRN_E_NOT_FOUND; CAIRN_E_IO; CAIRN_E_NOMEM */
 static enum cairn_status reader_find_list(struct cairn_file_reader *r)
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
@@ -212,7 +212,7 @@ static enum cairn_status reader_find_list(struct cairn_file_reader *r)
 	return cairn_list_cache_put(&r->lists, &r->xorb.hash, r->xorb.id, &list, &r->list);
 }
 
-/* Opens the object of a xorb unless the row says that it is lost. */
+/* Opens the object of a xorb, unless its row says that it is lost. */
 static enum cairn_status reader_open_xorb(struct cairn_file_reader *r, int64_t id)
 {
 	struct cairn_index_xorb row;
@@ -242,7 +242,7 @@ static enum cairn_status reader_enter_xorb(struct cairn_file_reader *r)
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
-/* Reads the current chunk from this object. @param list  gives the xorb's hash */
+/* Reads the current chunk from this object. @param list  yields the xorb's hash */
 static enum cairn_status reader_try(struct cairn_file_reader *r, struct cairn_store_object *object,
 				    const struct cairn_chunk_list *list)
 {
@@ -268,7 +268,7 @@ static enum cairn_status reader_judge(void *ctx, struct cairn_store_object *copy
 	return status;
 }
 
-/* Reads the chunk from any sound copy, by any right list. Keeps the copy and the list for the chunks that follow. */
+/* Reads the chunk from any sound copy, by any right list. Uses the copy and the list for later chunks, too. */
 static enum cairn_status reader_read_elsewhere(struct cairn_file_reader *r, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_chunk_list_fini) struct cairn_chunk_list list = {0};
@@ -280,7 +280,7 @@ static enum cairn_status reader_read_elsewhere(struct cairn_file_reader *r, stru
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_E_CONFLICT : status;
 }
 
-/* A file that is read whole must give its hash. This is checked before the last chunk is handed out. */
+/* Checks before the last chunk is returned that a file which is read whole has its hash. */
 static enum cairn_status reader_judge_file(struct cairn_file_reader *r)
 {
 	struct cairn_hash root, hash;
@@ -297,7 +297,7 @@ static enum cairn_status reader_judge_file(struct cairn_file_reader *r)
 	return r->wrong ? CAIRN_E_CONFLICT : CAIRN_OK;
 }
 
-/* Reads the next chunk, less the bytes to skip. After a failure the reader is as it was before. */
+/* Reads the next chunk, without the bytes to skip. After a failure the reader is as it was before. */
 static enum cairn_status reader_next_chunk(struct cairn_file_reader *r, struct cairn_diag *diag)
 {
 	if (r->wrong)

@@ -8,7 +8,7 @@
 
 struct info_use {
 	int64_t xorb_id;
-	uint32_t term; /* the first term that names it */
+	uint32_t term; /* index of the first term that names the xorb */
 };
 
 static void info_free_uses(struct info_use **uses)
@@ -54,6 +54,7 @@ static void info_fill_xorb(struct cairn_info_xorb *out, const struct cairn_index
 		.stored_bytes = row->stored_bytes,
 		.at_unix_s = row->at_unix_s,
 		.retired = row->retired,
+		.withdrawn = row->withdrawn_unix_s != 0,
 	};
 }
 
@@ -65,7 +66,7 @@ static enum cairn_status info_visit_uses(struct cairn_cas *cas, const struct inf
 		struct cairn_info_xorb xorb;
 		enum cairn_status status = cairn_index_xorb_by_id(cas->index, uses[i].xorb_id, &row);
 		if (status == CAIRN_E_NOT_FOUND)
-			continue; /* the file was deleted and the xorb collected since the lookup */
+			continue; /* the file was deleted and the xorb collected after the lookup */
 		if (status != CAIRN_OK)
 			return status;
 		info_fill_xorb(&xorb, &row);
@@ -161,7 +162,7 @@ static void info_visit_place(void *ctx, const struct cairn_index_place *row)
 	places->visit(places->ctx, &place);
 }
 
-/* The first xorb of an answer holds the chunk; those after it are its neighbours. */
+/* Visits a xorb of an answer. The first contains the chunk; those after it are its neighbours. */
 static bool info_visit_answer(void *ctx, const struct cairn_index_dedupe_xorb *x)
 {
 	const struct info_places *places = ctx;
@@ -185,6 +186,7 @@ enum cairn_status cairn_info_places(struct cairn_cas *cas, const struct cairn_in
 	*more = false;
 	if (asker->all)
 		return cairn_index_each_place(cas->index, chunk, asker->limit, info_visit_place, &places, more);
-	enum cairn_status status = cairn_index_dedupe(cas->index, asker->who->scope, chunk, info_visit_answer, &places);
+	enum cairn_status status =
+		cairn_index_dedupe(cas->index, asker->who->scope, chunk, false, info_visit_answer, &places);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }

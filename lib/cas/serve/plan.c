@@ -12,7 +12,7 @@ struct plan_builder {
 	struct cairn_cas *cas;
 	const struct cairn_byte_range *range;
 	struct cairn_plan *plan;
-	const struct cairn_index_term *terms; /* borrowed: the terms of the plan, as the index has them */
+	const struct cairn_index_term *terms; /* borrowed: the terms of the plan, as in the index */
 	struct cairn_id_set xorbs;            /* in the order of plan->xorbs */
 	uint32_t *first;                      /* owned; where the terms of each xorb begin in order; n_xorbs + 1 */
 	uint32_t *order;     /* owned; indexes of the plan's terms, grouped by xorb, in the order of the file */
@@ -67,7 +67,7 @@ bool cairn_byte_range_find(const struct cairn_byte_range *range, uint64_t file_b
 	return range->kind != CAIRN_RANGE_FROM_TO || range->first == 0;
 }
 
-/* Finds the n terms that [first, end) touches, from *from on. Notes the bytes of the outer two that lie outside. */
+/* Finds the n terms that [first, end) touches, from *from on. Records how many bytes of the outer two are outside. */
 static uint32_t plan_find_terms(struct plan_builder *b, const struct cairn_index_file *file, uint64_t first,
 				uint64_t end, uint32_t *from)
 {
@@ -87,8 +87,7 @@ static uint32_t plan_find_terms(struct plan_builder *b, const struct cairn_index
 	return n;
 }
 
-/* --- terms by xorb: numbered as they come, then counted into place; sorting took a third of a plan ------------------
- */
+/* --- terms by xorb: numbered as they come, then placed by counting; sorting took a third of a plan ------------- */
 
 static enum cairn_status plan_take_terms(struct plan_builder *b, uint32_t n)
 {
@@ -131,8 +130,6 @@ static enum cairn_status plan_order_terms(struct plan_builder *b)
 		b->order[--b->first[plan->terms[i].xorb]] = i;
 	return CAIRN_OK;
 }
-
-/* --- the ranges of each xorb -------------------------------------------------------------------------------------- */
 
 static int plan_by_start(const void *pa, const void *pb)
 {
@@ -180,7 +177,7 @@ static uint32_t plan_merge(struct cairn_plan_range *ranges, uint32_t n)
 	return last + 1;
 }
 
-/* Finds the range that a term needs of its xorb, from the places in the list or from those in the term itself.
+/* Finds the range that a term needs of its xorb, by the places in the list or in the term itself.
  * @return false: neither is valid */
 static bool plan_range(struct plan_builder *b, uint32_t place, const struct cairn_index_spans *places,
 		       struct cairn_plan_range *out)
@@ -204,8 +201,8 @@ static bool plan_range(struct plan_builder *b, uint32_t place, const struct cair
 	return true;
 }
 
-/* A xorb that counts as lost may be damaged only in chunks that nobody needs, or be back in its pack. Planning it is
- * safe: a fetch returns only verified bytes. */
+/* May a xorb be planned? A lost xorb may be damaged only in chunks that the file does not need, or be back in its pack.
+ * Planning it is safe: a fetch returns only verified bytes. */
 static bool plan_can_read(const struct plan_builder *b, const struct cairn_index_spans *places)
 {
 	bool there;
@@ -243,7 +240,7 @@ static enum cairn_status plan_add_xorb(void *ctx, const struct cairn_index_spans
 	return CAIRN_OK;
 }
 
-/* @param n  the number of terms of the plan, at least 1 */
+/* @param n  number of terms of the plan, at least 1 */
 static enum cairn_status plan_prepare(struct plan_builder *b, uint32_t n)
 {
 	struct cairn_plan *plan = b->plan;
@@ -257,7 +254,7 @@ static enum cairn_status plan_prepare(struct plan_builder *b, uint32_t n)
 	return plan->ranges && plan->xorbs ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-/* If a row gave fewer bytes than its terms, clients would get the file truncated or empty, without an error. */
+/* Do the terms have as many bytes as the file's row? Otherwise clients would get a truncated file, without an error. */
 static bool plan_size_is_right(const struct cairn_index_file *file)
 {
 	uint64_t bytes = 0;

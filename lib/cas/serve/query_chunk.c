@@ -12,7 +12,7 @@ enum { QUERY_SAME_S = 3600 }; /* answers to equal queries stay equal byte for by
 struct answer_builder {
 	struct cairn_cas *cas;
 	const char *scope;
-	uint64_t epoch;           /* the key is this epoch's */
+	uint64_t epoch;           /* epoch of the key */
 	int64_t made_unix_s;      /* the creation time in the answer */
 	enum cairn_status status; /* the outcome of deriving the key */
 	struct cairn_shard_writer writer;
@@ -48,8 +48,8 @@ static bool answer_may_offer(struct cairn_cas *cas, const struct cairn_hash *xor
 
 /* Adds a xorb to the answer: the first one always, the others while there is room. A xorb whose bytes are lost is not
  * offered, because clients would not send it and their shards would be refused. Without the first, which has the chunk,
- * there is no answer. Neither is a neighbour of a single chunk offered: its name is the unkeyed hash of that chunk, and
- * knowing this hash counts as proof of having the chunk. */
+ * there is no answer. A neighbour of a single chunk is not offered either: its name is the unkeyed hash of that chunk,
+ * which counts as proof of having the chunk. */
 static bool answer_visit(void *ctx, const struct cairn_index_dedupe_xorb *x)
 {
 	struct answer_builder *b = ctx;
@@ -58,7 +58,7 @@ static bool answer_visit(void *ctx, const struct cairn_index_dedupe_xorb *x)
 		return b->n_xorbs > 0;
 	if (b->n_xorbs > 0 && x->list->n == 1)
 		return true;
-	/* Only now: most queries are misses, and deriving a key costs more than a miss. */
+	/* Derive the key only now: most queries are misses, and deriving costs more than a miss. */
 	if (b->n_xorbs == 0)
 		b->status = cairn_dedupe_key(&b->cas->dedupe_keys, b->scope, b->epoch, &b->key);
 	if (b->status != CAIRN_OK)
@@ -111,7 +111,7 @@ static enum cairn_status answer_build(struct cairn_cas *cas, const char *scope, 
 				   .bytes_max = cas->options.answer_bytes_max};
 	cairn_shard_writer_init(&b.writer, answer_bytes_limit(cas));
 	b.xorbs = cairn_buf_init(answer_bytes_limit(cas)); /* each entry takes less than its xorb does in the shard */
-	enum cairn_status status = cairn_index_dedupe(cas->index, scope, chunk, answer_visit, &b);
+	enum cairn_status status = cairn_index_dedupe(cas->index, scope, chunk, false, answer_visit, &b);
 	if (status == CAIRN_OK)
 		status = b.status;
 	if (status == CAIRN_OK && b.n_xorbs == 0)
@@ -145,11 +145,12 @@ enum cairn_status cairn_cas_each_offered(
 	struct offered o = {.cas = cas, .visit = visit, .ctx = ctx};
 	if (!cairn_index_may_dedupe(cas->index, who->scope, chunk))
 		return CAIRN_OK;
-	enum cairn_status status = cairn_index_dedupe(cas->index, who->scope, chunk, offered_visit, &o);
+	enum cairn_status status =
+		cairn_index_dedupe(cas->index, who->scope, chunk, who->finds_withdrawn, offered_visit, &o);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* Are all objects that a cached answer offers still there? An offer of a missing object keeps clients from sending it.
+/* Do all objects that a cached answer offers still exist? An offer of a missing object keeps clients from sending it.
  * Checking each object costs less than sending the answer. */
 static bool answer_is_good(struct cairn_cas *cas, const struct cairn_answer *answer)
 {
@@ -165,14 +166,15 @@ static bool answer_is_good(struct cairn_cas *cas, const struct cairn_answer *ans
 static void query_hear(struct cairn_cas *cas)
 {
 	uint64_t withdrawn = cairn_index_withdrawn(cas->index);
-	/* Written only on a change: all threads read it. */
+	/* Write only on a change: all threads read it. */
 	if (atomic_load(&cas->withdrawn) != withdrawn && atomic_exchange(&cas->withdrawn, withdrawn) != withdrawn)
 		cairn_answer_cache_clear(cas->cache);
 }
 
-/* Returns when an answer counts as made: the beginning of the hour, or of an epoch that began in it. Equal queries then
- * give equal bytes within an hour, and nobody learns from the time whether others asked before. Clients with a full
- * cache drop the oldest answers first, so the beginning of a long epoch would have them dropped at once. */
+/* Returns the time at which an answer counts as made: the beginning of the hour, or of an epoch that began in it. Equal
+ * queries then get equal bytes within an hour, and the time does not reveal whether others asked before. Clients with a
+ * full cache drop the oldest answers first, so they would drop at once an answer made at the beginning of a long
+ * epoch. */
 static int64_t query_made_unix_s(const struct cairn_cas *cas)
 {
 	int64_t now_unix_s = cairn_clock_unix_s();

@@ -7,14 +7,13 @@
 
 /** Do several daemons share the index? */
 bool cairn_cas_is_shared(const struct cairn_cas *cas);
-/** Is the index on another machine, so that a read of it may fail for want of an answer? */
+/** Is the index on another machine, so that a read may fail because that machine does not answer? */
 bool cairn_cas_asks_index(const struct cairn_cas *cas);
 
-/** Names this daemon, so that its jobs show where they run. Call it once, before all else. @return the name shown */
+/** Sets this daemon's name, which its jobs show. Call it once, first of all. @return the name shown */
 const char *cairn_cas_introduce(struct cairn_cas *cas, const char *who);
 
-/** Finds which daemon does a job, and when it last ended, as of a second ago. Zeroed if one process has the index. Any
- *  thread. */
+/** Finds which daemon does a job, and when it last ended; up to 1 s old. Zeroed without other daemons. Any thread. */
 void cairn_cas_job(struct cairn_cas *cas, enum cairn_index_job job, struct cairn_index_job_state *out);
 
 #endif

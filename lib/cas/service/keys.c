@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const char KEY_HUB[] = "hf_";
-static const char KEY_OLD[] = "cairn_"; /* follows, or begins, keys of the first forms */
+static const char KEY_OLD[] = "cairn_"; /* after "hf_", or at the beginning of the oldest keys */
 static const char KEY_DIGITS[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 enum {
 	KEY_USED_EVERY_S = 3600,
@@ -30,7 +30,7 @@ _Static_assert((int)CAIRN_KEY_NAME_MAX == (int)CAIRN_INDEX_SCOPE_TEXT_MAX, "what
 
 /* --- the text of a key -------------------------------------------------------------------------------------------- */
 
-/* Writes random digits. Bytes that would make some of them likelier are skipped. */
+/* Writes random digits. Skips bytes that would make some digits likelier. */
 static enum cairn_status key_random(char out[static CAIRN_KEY_RANDOM_CHARS])
 {
 	uint8_t pool[KEY_POOL_BYTES];
@@ -67,7 +67,7 @@ static enum cairn_status key_text(char out[static CAIRN_KEY_TEXT_BYTES])
 	return status;
 }
 
-/* Has it the form of today's keys? @param own  what follows "hf_" */
+/* Has the text the form of today's keys? @param own  the text after "hf_" */
 static bool key_is_whole(const char *own)
 {
 	char sum[CAIRN_KEY_CHECKSUM_CHARS];
@@ -78,7 +78,7 @@ static bool key_is_whole(const char *own)
 	return memcmp(sum, own + CAIRN_KEY_RANDOM_CHARS, sizeof(sum)) == 0;
 }
 
-/* The first keys were made without "hf_", and later ones with a word of ours after it. */
+/* Is the text a key of an old form? The first keys had no "hf_", later ones "cairn_" after it. */
 static bool key_is_old(const char *own)
 {
 	return strlen(own) == KEY_OLD_BYTES + CAIRN_BASE64URL_CHARS(32) && strncmp(own, KEY_OLD, KEY_OLD_BYTES) == 0;
@@ -125,7 +125,7 @@ unsigned cairn_key_scopes(const char *words)
 
 /* --- making, revoking, listing ------------------------------------------------------------------------------------ */
 
-/* @param name  NULL or empty: the operator's keys. @param[out] id  0: the operator's */
+/* @param name  NULL or empty: the operator. @param[out] id  0: the operator */
 static enum cairn_status key_find_account(struct cairn_cas *cas, const char *name, int64_t *id)
 {
 	struct cairn_index_account account = {0};
@@ -230,8 +230,8 @@ static void key_use_written(struct cairn_index_write *write)
 	free(write);
 }
 
-/* Keys that share a slot of the table have their use written more often. If the last-used time cannot be written now,
- * accept the key anyway; it is written an hour later. */
+/* Records the use of a key. Keys that share a slot of the table are written more often. If the last-used time cannot be
+ * written now, accept the key anyway; it is written an hour later. */
 static void key_note_use(struct cairn_cas *cas, const struct cairn_index_key *key, int64_t now_unix_s)
 {
 	_Atomic int64_t *noted = &cas->keys_used[(uint64_t)key->id % CAS_KEYS_USED];

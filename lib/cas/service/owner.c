@@ -55,6 +55,6 @@ enum cairn_status cairn_cas_find_owner(struct cairn_cas *cas, const char *name, 
 	*in_hub = status == CAIRN_OK;
 	if (*in_hub)
 		cairn_index_repo_owner(owner, repo.id);
-	/* An engine without a hub has no repositories. */
+	/* an engine without a hub has no repositories */
 	return status == CAIRN_E_NOT_FOUND || status == CAIRN_E_USAGE ? CAIRN_OK : status;
 }

@@ -1,5 +1,5 @@
-/* Hides row numbers: the hub shows an id instead, so that nobody learns how many rows there are. Digests
- * of short codes, which nobody can try codes against, are computed here, too. */
+/* Turns row numbers into ids for the hub's answers, so that nobody learns how many rows there are. Computes digests of
+ * short codes, too, against which nobody can try codes. */
 #ifndef CAIRN_CAS_SERVICE_PUBLIC_ID_H
 #define CAIRN_CAS_SERVICE_PUBLIC_ID_H
 
@@ -17,8 +17,8 @@ enum cairn_public_kind {
 void cairn_public_id(const struct cairn_cas *cas, enum cairn_public_kind kind, int64_t number,
 		     char out[static CAIRN_PUBLIC_ID_TEXT_BYTES]);
 
-/** Computes the digest by which a code is stored that is short enough to be guessed. Without the server's secret nobody
- * can try codes against the digest, and nobody can choose digests by choosing codes. Any thread. */
+/** Computes the digest under which a code is stored. The code is short enough to be guessed, so the digest needs the
+ * server's secret: without it nobody can try codes against a digest, or choose a code for a digest. Any thread. */
 void cairn_code_digest(const struct cairn_cas *cas, const char *code, uint8_t out[static CAIRN_HASH_BYTES]);
 
 #endif

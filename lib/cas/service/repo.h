@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Writes the full name of a repository: "a/b" becomes "models/a/b"; an empty one stays empty.
- *  @return false: it is not a valid name, or does not fit */
+/** Writes the full name of a repository: "a/b" becomes "models/a/b"; an empty name stays empty.
+ * @return false: not a valid name, or does not fit */
 bool cairn_repo_full_name(char *out, size_t out_len, const char *repo);
 
 #endif

@@ -1,4 +1,4 @@
-/* Keeps what clients report about their transfers: the newest rows, for operators. */
+/* Stores reports of clients about their transfers: the newest rows, for operators. */
 #ifndef CAIRN_CAS_SERVICE_TELEMETRY_H
 #define CAIRN_CAS_SERVICE_TELEMETRY_H
 
@@ -10,9 +10,9 @@ enum { CAIRN_TELEMETRY_PAGE_MAX = 512 }; /* rows of one call of cairn_cas_each_t
 /** Adds a row without waiting, because telemetry must not delay a client. Drops rows that are too long, or that arrive
  * while the disk is full or the index busy: a client could do nothing about it.
  * @param sender, body  copied; body is a JSON object that was parsed
- * @param who  the sender: each may have an eighth of the rows; 0: all of them
- * @param rows_max  rows that are kept, this one counted; 0: none
- * @param use  what the body takes of the budget; taken over, and ended when the row is written */
+ * @param who  number of the sender, who may have an eighth of the rows; 0: all rows @param rows_max  most rows stored,
+ *             with this one; 0: none
+ * @param use  use of the budget by the body; owned from now on, and ended when the row is written */
 void cairn_cas_keep_telemetry(struct cairn_cas *cas, const char *sender, uint64_t who, const uint8_t *body, size_t len,
 			      uint32_t rows_max, struct cairn_use *use);
 

@@ -1,4 +1,4 @@
-/* Programs that wait for a person to let them in, of which only the digests of their codes are stored. */
+/* Programs that wait for a person to allow them to sign in. Only digests of their codes are stored. */
 #include "index/daemon/device.h"
 #include "index/backend.h"
 #include "index/records.h"
@@ -93,7 +93,7 @@ enum cairn_status cairn_records_add_device(struct cairn_index_tx *tx, struct cai
 					  cairn_db_bytes(add->code, sizeof(add->code)),
 					  cairn_db_bytes(add->sender, sizeof(add->sender)), cairn_db_text(add->address),
 					  cairn_db_int(add->now_unix_s), cairn_db_int(add->ends_unix_s)));
-	/* A code that is in use already: so rare that the client may as well ask again. */
+	/* One of the codes is in use already, which is rare: the client asks again. */
 	return status == CAIRN_E_NOT_FOUND ? device_many(&add->write.diag) : status;
 }
 
@@ -113,7 +113,7 @@ enum cairn_status cairn_records_answer_device(struct cairn_index_tx *tx, struct 
 	return status != CAIRN_OK || n > 0
 		       ? status
 		       : cairn_fail(&answer->write.diag, CAIRN_E_NOT_FOUND, "device.unknown", CAIRN_NO_OFFSET,
-				    "no program waits with this code: it was answered, or its time has ended");
+				    "no program waits with this code: it was answered already, or has expired");
 }
 
 enum cairn_status cairn_records_take_device(struct cairn_index_tx *tx, struct cairn_index_take_device *take)
@@ -125,7 +125,7 @@ enum cairn_status cairn_records_take_device(struct cairn_index_tx *tx, struct ca
 		CAIRN_ARGS(cairn_db_bytes(take->device, sizeof(take->device)), cairn_db_int(take->now_unix_s)));
 	if (status == CAIRN_E_NOT_FOUND)
 		return cairn_fail(&take->write.diag, CAIRN_E_NOT_FOUND, "device.ended", CAIRN_NO_OFFSET,
-				  "this device code was used, or its time has ended");
+				  "this device code was used or has expired");
 	if (status != CAIRN_OK)
 		return status;
 	struct cairn_index_add_key add = {

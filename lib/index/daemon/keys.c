@@ -13,7 +13,7 @@
 
 CAIRN_SQL(KEYS_FIND, KEYS " WHERE k.digest = $1");
 CAIRN_SQL(KEYS_EACH, KEYS " WHERE k.id > $1 ORDER BY k.id LIMIT $2");
-/* Used by engines on this machine only. */
+/* Runs only in engines on this machine. */
 CAIRN_SQL(KEYS_GOOD, "SELECT 1 FROM api_key k LEFT JOIN account a ON a.id = k.account WHERE k.id = $1"
 		     " AND k.revoked IS NULL AND a.disabled IS NULL AND (k.expires IS NULL OR k.expires > $2)");
 CAIRN_SQL(KEYS_ADD, "INSERT INTO api_key(digest, name, repo, scopes, created, account, expires, parent)"

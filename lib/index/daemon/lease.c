@@ -36,11 +36,10 @@ enum cairn_status cairn_index_note(struct cairn_index *ix, enum cairn_index_job 
 	return ix->backend->note(ix, job, out);
 }
 
-enum cairn_status cairn_index_take_lease(struct cairn_index *ix, enum cairn_index_job job,
-					 struct cairn_index_lease *out, struct cairn_diag *diag)
+/* @param out  has the job, or the content */
+static enum cairn_status lease_take(struct cairn_index *ix, struct cairn_index_lease *out, struct cairn_diag *diag)
 {
-	struct cairn_index_begin_lease begin = {.lease.job = job};
-	*out = (struct cairn_index_lease){.job = job};
+	struct cairn_index_begin_lease begin = {.lease = *out};
 	if (!cairn_index_is_shared(ix))
 		return CAIRN_OK;
 	memcpy(begin.who, ix->who, sizeof(begin.who));
@@ -51,6 +50,27 @@ enum cairn_status cairn_index_take_lease(struct cairn_index *ix, enum cairn_inde
 	*out = begin.lease;
 	ix->backend->renew_lease(ix, out, true);
 	return CAIRN_OK;
+}
+
+enum cairn_status cairn_index_take_lease(struct cairn_index *ix, enum cairn_index_job job,
+					 struct cairn_index_lease *out, struct cairn_diag *diag)
+{
+	*out = (struct cairn_index_lease){.job = job};
+	return lease_take(ix, out, diag);
+}
+
+enum cairn_status cairn_index_take_fetch(struct cairn_index *ix, int64_t content, struct cairn_index_lease *out,
+					 struct cairn_diag *diag)
+{
+	*out = (struct cairn_index_lease){.job = CAIRN_INDEX_JOBS, .content = content};
+	return lease_take(ix, out, diag);
+}
+
+enum cairn_status cairn_index_fetch(struct cairn_index *ix, int64_t repo, int64_t content,
+				    struct cairn_index_fetch *out)
+{
+	*out = (struct cairn_index_fetch){.is_here = false};
+	return cairn_index_is_shared(ix) ? ix->backend->fetch(ix, repo, content, out) : CAIRN_OK;
 }
 
 enum cairn_status cairn_index_give_lease(struct cairn_index *ix, const struct cairn_index_lease *lease,

@@ -7,9 +7,9 @@
 
 /** A session. Plain value. */
 struct cairn_index_session {
-	uint8_t digest[CAIRN_SHA256_BYTES]; /* SHA-256 of what the browser shows */
+	uint8_t digest[CAIRN_SHA256_BYTES]; /* SHA-256 of the token that the browser sends */
 	uint8_t key[CAIRN_SHA256_BYTES];    /* of the API key used to sign in */
-	int64_t account;                    /* whose key it is; 0: an operator's */
+	int64_t account;                    /* account of the key; 0: an operator */
 	int64_t ends_unix_s;                /* invalid from then on */
 };
 
@@ -24,8 +24,8 @@ struct cairn_index_begin_session {
 	struct cairn_index_write write;
 	struct cairn_index_session session;
 	int64_t now_unix_s;
-	uint32_t n_max;        /* in all, this one included */
-	uint32_t n_of_one_max; /* of one account, or of an operator's key */
+	uint32_t n_max;        /* most sessions of all, with this one */
+	uint32_t n_of_one_max; /* most sessions of one account, or of an operator's key */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_begin_session(struct cairn_index *ix,
 							   struct cairn_index_begin_session *begin);

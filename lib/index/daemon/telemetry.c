@@ -8,13 +8,13 @@
 
 enum {
 	TRIM_PIECE = 256, /* rows of one write: up to 4 MiB of pages */
-	DROP_EVERY = 64,  /* rows added until all are counted again, which reads them all */
+	DROP_EVERY = 64,  /* rows added before all rows are counted again */
 };
 
-static atomic_uint n_added; /* since the start */
+static atomic_uint n_added; /* rows added since the last count */
 
 CAIRN_SQL(TELEMETRY_ADD, "INSERT INTO telemetry(at, sender, body, who) VALUES($1, $2, $3, $4)");
-/* Numbers have gaps, so rows are counted. */
+/* Ids have gaps, so the rows are counted. */
 CAIRN_SQL(TELEMETRY_DROP,
 	  "DELETE FROM telemetry WHERE id <= (SELECT id FROM telemetry ORDER BY id DESC LIMIT 1 OFFSET $1)");
 CAIRN_SQL(TELEMETRY_SHARE, "DELETE FROM telemetry WHERE who = $1 AND id <="

@@ -15,7 +15,7 @@ CAIRN_SQL(ACCESS_FIND, REQUEST " AND q.account = $2");
 CAIRN_SQL(ACCESS_EACH,
 	  REQUEST " AND q.state = $2 AND q.id > coalesce((SELECT p.id FROM access_request p WHERE p.request = $3"
 		  " AND p.repo = $1), 0) ORDER BY q.id LIMIT $4");
-/* The request of an account, all of the repository, and those of the account that wait for others. */
+/* Reads the account's request, and counts all of the repository's and those of the account that are pending. */
 CAIRN_SQL(ACCESS_LOOK, "SELECT (SELECT state FROM access_request WHERE repo = $1 AND account = $2),"
 		       " (SELECT count(*) FROM access_request WHERE repo = $1),"
 		       " (SELECT count(*) FROM access_request WHERE account = $2 AND state = 1 AND asked IS NOT NULL)");
@@ -103,8 +103,7 @@ static enum cairn_status access_many(struct cairn_diag *diag, uint32_t max)
 			  max);
 }
 
-/* The existing requests, read before a new one is written. No other write can come between, because writes run one
- * after the other. */
+/* The existing requests, read before a new one is written. No other write comes between: writes run one by one. */
 struct access_existing {
 	enum cairn_index_access_state state;
 	int64_t n_of_repo, n_waiting;

@@ -14,14 +14,20 @@ CAIRN_SQL_OF(ACCOUNT_FIND, "SELECT " ACCOUNT " FROM account a WHERE " CAIRN_SQLI
 	     "SELECT " ACCOUNT " FROM account a WHERE " CAIRN_POSTGRES_NAMED("a.name", "$1"));
 CAIRN_SQL(ACCOUNT_BY_ID, "SELECT " ACCOUNT " FROM account a WHERE a.id = $1");
 CAIRN_SQL(ACCOUNT_EACH, "SELECT " ACCOUNT ", a.quota, " CAIRN_ACCOUNT_COUNTS
-			" FROM account a WHERE a.id > $1 ORDER BY a.id LIMIT $2");
+			" FROM account a WHERE a.id > $1 AND NOT " CAIRN_ACCOUNT_GONE("a") " ORDER BY a.id LIMIT $2");
 CAIRN_SQL(ACCOUNT_ADD,
 	  "INSERT INTO account(kind, name, fullname, email, created, mirrored) VALUES($1, $2, $3, $4, $5, $6)"
 	  " ON CONFLICT DO NOTHING RETURNING id");
 CAIRN_SQL_OF(ACCOUNT_LOOK, LOOK CAIRN_SQLITE_NAMED("name", "$1"), LOOK CAIRN_POSTGRES_NAMED("name", "$1"));
+#define LOOK_MIRRORED                                                                                                  \
+	"SELECT id, EXISTS(SELECT 1 FROM repo WHERE account = account.id AND dropped IS NULL) FROM account"            \
+	" WHERE mirrored = 1 AND "
+CAIRN_SQL_OF(ACCOUNT_LOOK_MIRRORED, LOOK_MIRRORED CAIRN_SQLITE_NAMED("name", "$1"),
+	     LOOK_MIRRORED CAIRN_POSTGRES_NAMED("name", "$1"));
+CAIRN_SQL(ACCOUNT_GIVE_UP, "UPDATE account SET name = '" CAIRN_INDEX_GONE "' || id, quota = NULL WHERE id = $1");
 CAIRN_SQL(ACCOUNT_DISABLE, "UPDATE account SET disabled = $2 WHERE id = $1");
 
-/* The column of a member is called "user" in SQLite, which is a word of PostgreSQL's own. */
+/* The column of a member is "user" in SQLite. PostgreSQL reserves that word. */
 #define MEMBER_SQL(name, text) CAIRN_SQL_OF(name, text("user"), text("member"))
 #define ROLE(user)             "SELECT role FROM membership WHERE organisation = $1 AND " user " = $2"
 #define EACH(user)                                                                                                     \
@@ -44,7 +50,7 @@ MEMBER_SQL(MEMBER_EACH_OF, EACH_OF);
 MEMBER_SQL(MEMBER_LAST_ADMIN, LAST_ADMIN);
 MEMBER_SQL(MEMBER_SET, SET);
 MEMBER_SQL(MEMBER_DROP, DROP);
-/* Names of the organisation that lead to repositories which the user has moved to their own account. */
+/* Uncounts the organisation's former names that lead to repositories which the user has moved to their own account. */
 CAIRN_SQL(MEMBER_COUNT_FORMER,
 	  "UPDATE repo SET stored = stored - " CAIRN_SQL_FORMER_COUNTS
 	  " * (SELECT count(*) FROM former f WHERE f.repo = repo.id AND f.account = $1) WHERE account = $2"
@@ -178,7 +184,7 @@ enum cairn_status cairn_records_disable_account(struct cairn_index_tx *tx, struc
 	if (status == CAIRN_E_NOT_FOUND)
 		return cairn_fail(&disable->write.diag, CAIRN_E_NOT_FOUND, "account.unknown", CAIRN_NO_OFFSET,
 				  "there is no account of this name");
-	/* Keep the time of the first change. */
+	/* If the account has this state already, keep the time of the change. */
 	if (status != CAIRN_OK || !cairn_db_is_null(&rows, 2) == disable->disabled)
 		return status;
 	disable->changed = true;
@@ -189,7 +195,24 @@ enum cairn_status cairn_records_disable_account(struct cairn_index_tx *tx, struc
 			    NULL);
 }
 
-/* Without an admin, only an operator could change the members. */
+/* Free the name only now: REPO_ADD makes no repository in a namespace given up, so the mirror cannot make one. */
+enum cairn_status cairn_records_drop_namespace(struct cairn_index_tx *tx, struct cairn_index_drop_namespace *drop)
+{
+	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
+	enum cairn_status status =
+		cairn_db_find(tx->db, &rows, &ACCOUNT_LOOK_MIRRORED, CAIRN_ARGS(cairn_db_text(drop->name)));
+	if (status == CAIRN_E_NOT_FOUND)
+		return cairn_fail(&drop->write.diag, CAIRN_E_NOT_FOUND, "account.unknown", CAIRN_NO_OFFSET,
+				  "there is no namespace of the mirrored hub of this name");
+	if (status != CAIRN_OK)
+		return status;
+	if (cairn_db_get_int(&rows, 1) != 0)
+		return cairn_fail(&drop->write.diag, CAIRN_E_CONFLICT, "account.in_use", CAIRN_NO_OFFSET,
+				  "repositories came to this namespace meanwhile; remove it again");
+	return cairn_db_run(tx->db, &ACCOUNT_GIVE_UP, CAIRN_ARGS(cairn_db_int(cairn_db_get_int(&rows, 0))), NULL);
+}
+
+/* Refuses to remove the last admin: only an operator could change the members then. */
 static enum cairn_status account_check_admin(struct cairn_index_tx *tx, int64_t organisation, int64_t user,
 					     struct cairn_index_set_member *set)
 {
@@ -206,7 +229,7 @@ static enum cairn_status account_check_admin(struct cairn_index_tx *tx, int64_t 
 			  set->user, set->organisation);
 }
 
-/* @return 0: there is no such account of this kind */
+/* @return 0: no account of this kind was found */
 static int64_t account_of_kind(struct cairn_db_rows *rows, int kind, enum cairn_status *status)
 {
 	if (*status == CAIRN_OK)

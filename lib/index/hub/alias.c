@@ -3,6 +3,7 @@
 #include "index/backend.h"
 #include "index/records.h"
 
+#include <stdio.h>
 #include <string.h>
 
 CAIRN_SQL_OF(ALIAS_FIND, "SELECT target FROM mirror_alias WHERE kind = $1 AND name = $2",
@@ -12,6 +13,13 @@ CAIRN_SQL_OF(ALIAS_ADD,
 	     " ON CONFLICT(kind, name) DO UPDATE SET target = excluded.target",
 	     "INSERT INTO mirror_alias(kind, name, target) VALUES($1, $2, $3)"
 	     " ON CONFLICT(kind, lower(name)) DO UPDATE SET target = excluded.target");
+/* Names of repositories consist of ASCII characters below "~". */
+CAIRN_SQL_OF(ALIAS_DROP_NAMES, "DELETE FROM mirror_alias WHERE kind = $1 AND name BETWEEN $2 AND $3",
+	     "DELETE FROM mirror_alias WHERE kind = $1"
+	     " AND lower(name) BETWEEN lower($2 COLLATE \"C\") AND lower($3 COLLATE \"C\")");
+CAIRN_SQL_OF(ALIAS_DROP_TARGETS, "DELETE FROM mirror_alias WHERE kind = $1 AND target COLLATE NOCASE BETWEEN $2 AND $3",
+	     "DELETE FROM mirror_alias WHERE kind = $1"
+	     " AND lower(target) BETWEEN lower($2 COLLATE \"C\") AND lower($3 COLLATE \"C\")");
 
 enum cairn_status cairn_index_alias(struct cairn_index *ix, enum cairn_index_repo_kind kind, const char *name,
 				    char target[static CAIRN_INDEX_ALIAS_MAX + 1])
@@ -41,4 +49,19 @@ enum cairn_status cairn_records_add_alias(struct cairn_index_tx *tx, struct cair
 		tx->db, &ALIAS_ADD,
 		CAIRN_ARGS(cairn_db_int((int64_t)add->kind), cairn_db_text(add->name), cairn_db_text(add->target)),
 		NULL);
+}
+
+enum cairn_status cairn_records_drop_aliases(struct cairn_index_tx *tx, struct cairn_index_drop_aliases *drop)
+{
+	char first[CAIRN_INDEX_ALIAS_MAX + 2], last[CAIRN_INDEX_ALIAS_MAX + 2];
+	int64_t n_names = 0, n_targets = 0;
+	(void)snprintf(first, sizeof(first), "%s/%s", drop->account, drop->name ? drop->name : "");
+	(void)snprintf(last, sizeof(last), "%s/%s", drop->account, drop->name ? drop->name : "~");
+	const struct cairn_db_args *args =
+		CAIRN_ARGS(cairn_db_int((int64_t)drop->kind), cairn_db_text(first), cairn_db_text(last));
+	enum cairn_status status = cairn_db_run(tx->db, &ALIAS_DROP_NAMES, args, &n_names);
+	if (status == CAIRN_OK)
+		status = cairn_db_run(tx->db, &ALIAS_DROP_TARGETS, args, &n_targets);
+	drop->n_dropped = n_names + n_targets;
+	return status;
 }

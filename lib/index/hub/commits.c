@@ -74,8 +74,7 @@ int64_t cairn_commits_ref_counts(const char *name)
 	return CAIRN_INDEX_ROW_BYTES + (int64_t)strlen(name);
 }
 
-/* Deletions with short texts need no quota: each file can be deleted only once, so the number of them is bounded by the
- * files that were there. */
+/* Quotas do not refuse deletions with short texts: each file can be deleted only once, which bounds their number. */
 bool cairn_commits_may_be_refused(const struct cairn_commits_new *commit, const struct cairn_edit *edit)
 {
 	const struct cairn_index_message *message = commit->message;
@@ -133,7 +132,7 @@ enum cairn_status cairn_commits_conflict(struct cairn_diag *diag)
 			  "The branch was updated since you opened this page. Please refresh and try again.");
 }
 
-enum cairn_status cairn_commits_known(struct cairn_diag *diag)
+enum cairn_status cairn_commits_id_is_taken(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_CONFLICT, "commit.known", CAIRN_NO_OFFSET,
 			  "the repository has another commit of this id");
@@ -166,7 +165,7 @@ static const char *commits_place(enum cairn_index_ref_kind kind)
 	return kind == CAIRN_INDEX_BRANCH ? "heads" : kind == CAIRN_INDEX_TAG ? "tags" : "pr";
 }
 
-enum cairn_status cairn_commits_ref_known(struct cairn_diag *diag, enum cairn_index_ref_kind kind, const char *name)
+enum cairn_status cairn_commits_ref_is_taken(struct cairn_diag *diag, enum cairn_index_ref_kind kind, const char *name)
 {
 	return cairn_fail(diag, CAIRN_E_CONFLICT, "ref.known", CAIRN_NO_OFFSET,
 			  "Reference refs/%s/%.150s already exists", commits_place(kind), name);

@@ -6,14 +6,15 @@
 #include "index/hub/history.h"
 
 enum {
-	CAIRN_COMMITS_SECONDS_MAX = 3600,   /* a commit is dated at most so much later, to get an id of its own */
-	CAIRN_COMMITS_FREE_TEXT_MAX = 1024, /* bytes of title and message of a deletion that no quota refuses */
-	CAIRN_COMMITS_NO_HOLDER = -1,       /* a scope that has no files */
+	/* most seconds by which a commit's date is moved to get an id that no other commit has */
+	CAIRN_COMMITS_SECONDS_MAX = 3600,
+	CAIRN_COMMITS_FREE_TEXT_MAX = 1024, /* most bytes of title and message of a deletion that no quota refuses */
+	CAIRN_COMMITS_NO_HOLDER = -1,       /* no scope: it has no files */
 };
 
 /** The newest commit of a line; zeroed where there is none yet. */
 struct cairn_commits_head {
-	int64_t commit, parent; /* numbers */
+	int64_t commit, parent; /* ids in the index */
 	int64_t line;           /* of the commit */
 	int64_t number, n_files, bytes;
 	struct cairn_git_oid oid, root;
@@ -22,25 +23,25 @@ struct cairn_commits_head {
 struct cairn_commits_new {
 	int64_t repo, owner, line;
 	struct cairn_commits_head head;
-	int64_t holder; /* whose files the operations name; 0: the owner's */
+	int64_t holder; /* scope whose files the operations name; 0: the owner's */
 	bool few;       /* as in struct cairn_edit */
 	bool only_same; /* fail if the operations change anything in the head */
-	bool must_pass; /* no quota refuses it, because less is held afterwards */
-	/* Result: it is too large for one transaction. Then nothing was changed, and CAIRN_OK returned. NULL: it is
-	 * made in any case */
+	bool must_pass; /* no quota refuses the commit, because it frees space */
+	/* result: the commit is too large for one transaction. Then nothing was changed, and CAIRN_OK returned. NULL:
+	 * make it all the same */
 	bool *in_pieces;
-	const struct cairn_git_oid *id; /* the commit's id; NULL: the one that git computes */
+	const struct cairn_git_oid *id; /* the commit's id; NULL: computed as git does */
 	const struct cairn_index_message *message;
 	const struct cairn_index_operation *operations;
 	uint32_t n;
-	struct cairn_git_oid oid; /* result: of the new commit, or of the head */
-	bool added;               /* result */
-	int64_t counts;           /* result: what its rows count for a quota */
+	struct cairn_git_oid oid; /* result: id of the new commit, or of the head */
+	bool added;               /* result: a commit was made */
+	int64_t counts;           /* result: bytes of its rows, as a quota counts them */
 };
 
-/** Returns the commit that a request asks for; the request must outlive it. The index has its other members. */
+/** Translates the request to add a commit; the request must outlive the result. The engine sets the other members. */
 struct cairn_commits_new cairn_commits_asked(const struct cairn_index_add_commit *add);
-/** Returns the first commit of a new repository, whose number is known; likewise. */
+/** Does the same for the first commit of a new repository whose id is known. */
 struct cairn_commits_new cairn_commits_first(const struct cairn_index_add_repo *add, int64_t owner);
 /** Checks a commit against the limits. @return CAIRN_OK; CAIRN_E_LIMIT (commit.limit) */
 CAIRN_MUST_USE enum cairn_status cairn_commits_check(const struct cairn_index_message *message, uint32_t n_operations,
@@ -52,43 +53,43 @@ CAIRN_MUST_USE enum cairn_status cairn_commits_name(struct cairn_git_oid *out,
 						    const struct cairn_git_oid *parent, int64_t at_unix_s);
 bool cairn_commits_begins(const struct cairn_git_oid *oid, const char *prefix);
 
-/** Returns what the rows of a commit and of its edit count for a quota. */
+/** Returns the bytes that a quota counts for the rows of a commit and of its edit. */
 int64_t cairn_commits_count(const struct cairn_index_message *message, const struct cairn_edit *edit);
-/** Returns what a commit that was made counts for a quota with its texts, also those that the repository had. */
+/** Returns the bytes that a quota counts for a new commit with its texts, even if the repository had equal texts. */
 int64_t cairn_commits_full_count(const struct cairn_commits_new *commit);
-/** Returns what the row of a ref counts for a quota. */
+/** Returns the bytes that a quota counts for the row of a ref. */
 int64_t cairn_commits_ref_counts(const char *name);
-/** Does a quota refuse this commit if there is no room for it? Whoever is over a quota must still be able to delete, to
- * squash and to close: such a commit counts, and the next one that adds something is refused. */
+/** May a quota refuse this commit? Not if it deletes, squashes or closes: an account over its quota can still free
+ * space. Its bytes count, so the next commit that adds something is refused. */
 bool cairn_commits_may_be_refused(const struct cairn_commits_new *commit, const struct cairn_edit *edit);
 
-/** Makes a new commit the head, so that another one may follow it. */
+/** Makes a commit that was just made the head, so that another can follow. */
 void cairn_commits_made(struct cairn_commits_new *commit, int64_t number, const struct cairn_git_oid *root,
 			int64_t n_files, int64_t bytes);
-/** Fills in the request that ends the pull request of a merge. @param made  the commit of the branch that was just made
- *  @param[out] text  buffer for its id; `last` points to it */
+/** Fills in the request that ends a pull request after its merge. @param made  the commit just made on the branch
+ * @param[out] text  buffer for its id; `last` points to it */
 void cairn_commits_merged(struct cairn_index_add_commit *last, const struct cairn_index_add_commit *merge,
 			  const struct cairn_git_oid *made, char text[static CAIRN_GIT_OID_CHARS + 1]);
 
-/** @return CAIRN_E_NOT_FOUND (revision.unknown) */
+/** Fails: there is no such revision. @return CAIRN_E_NOT_FOUND (revision.unknown) */
 enum cairn_status cairn_commits_unknown(struct cairn_diag *diag);
-/** @return CAIRN_E_CONFLICT (commit.parent) */
+/** Fails: the branch has moved. @return CAIRN_E_CONFLICT (commit.parent) */
 enum cairn_status cairn_commits_conflict(struct cairn_diag *diag);
-/** @return CAIRN_E_CONFLICT (commit.known) */
-enum cairn_status cairn_commits_known(struct cairn_diag *diag);
-/** @return CAIRN_E_CONFLICT (pr.ended) */
+/** Fails: another commit has this id. @return CAIRN_E_CONFLICT (commit.known) */
+enum cairn_status cairn_commits_id_is_taken(struct cairn_diag *diag);
+/** Fails: the pull request has ended. @return CAIRN_E_CONFLICT (pr.ended) */
 enum cairn_status cairn_commits_ended(struct cairn_diag *diag);
-/** @return CAIRN_E_LIMIT (commit.rows): the branch has too many files to be squashed */
+/** Fails: the branch has too many files to be squashed. @return CAIRN_E_LIMIT (commit.rows) */
 enum cairn_status cairn_commits_too_many(struct cairn_diag *diag);
 
-/** @return CAIRN_E_LIMIT (ref.depth): a branch from a branch so deep would copy too many rows */
+/** Fails: a new branch from so deep a branch would copy too many rows. @return CAIRN_E_LIMIT (ref.depth) */
 enum cairn_status cairn_commits_too_deep(struct cairn_diag *diag);
 
-/** @return CAIRN_E_CONFLICT (ref.known) */
-enum cairn_status cairn_commits_ref_known(struct cairn_diag *diag, enum cairn_index_ref_kind kind, const char *name);
-/** @return CAIRN_E_USAGE (ref.nested) */
+/** Fails: a branch or tag with this name exists. @return CAIRN_E_CONFLICT (ref.known) */
+enum cairn_status cairn_commits_ref_is_taken(struct cairn_diag *diag, enum cairn_index_ref_kind kind, const char *name);
+/** Fails: one of the names is a folder of the other. @return CAIRN_E_USAGE (ref.nested) */
 enum cairn_status cairn_commits_ref_nested(struct cairn_diag *diag, const char *there, const char *name);
-/** @return CAIRN_E_DENIED (ref.main) */
+/** Fails: main cannot be deleted. @return CAIRN_E_DENIED (ref.main) */
 enum cairn_status cairn_commits_ref_main(struct cairn_diag *diag);
 
 #endif

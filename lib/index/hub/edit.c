@@ -9,8 +9,10 @@
 #include <string.h>
 
 enum {
-	EDIT_ROWS_AT_ONCE = 2 * CAIRN_INDEX_OPERATIONS_AT_ONCE,   /* written for the operations of one transaction */
-	EDIT_READS_AT_ONCE = 10 * CAIRN_INDEX_OPERATIONS_AT_ONCE, /* rows read for the ids of folders in one */
+	/* most rows written for the operations of one transaction */
+	EDIT_ROWS_AT_ONCE = 2 * CAIRN_INDEX_OPERATIONS_AT_ONCE,
+	/* most rows read for the ids of folders in one transaction */
+	EDIT_READS_AT_ONCE = 10 * CAIRN_INDEX_OPERATIONS_AT_ONCE,
 };
 
 static enum cairn_status edit_find(struct cairn_edit *edit, const char *folder, const char *name,
@@ -19,7 +21,7 @@ static enum cairn_status edit_find(struct cairn_edit *edit, const char *folder, 
 	return edit->engine->find(edit->ctx, folder, name, out);
 }
 
-/* Counts a new row. A row that this commit made before is replaced. */
+/* Counts a new row, unless it replaces a row of this commit. */
 static enum cairn_status edit_write(struct cairn_edit *edit, const char *folder, const char *name,
 				    const struct cairn_edit_entry *before, const struct cairn_edit_entry *after)
 {
@@ -48,7 +50,7 @@ void cairn_edit_fini(struct cairn_edit *edit)
 	free(edit->folders);
 }
 
-/* Notes that something changed in this folder. */
+/* Records that an entry of this folder changed. */
 static enum cairn_status edit_touch(struct cairn_edit *edit, const char *folder)
 {
 	if (edit->n_folders > 0 && strcmp(edit->folders[edit->n_folders - 1], folder) == 0)
@@ -129,7 +131,7 @@ static enum cairn_status edit_drop(struct cairn_edit *edit, const char *folder, 
 
 /* Paths of the entries of a folder. */
 struct edit_paths {
-	char **all; /* owned */
+	char **all; /* there may be more paths */
 	size_t n, cap;
 	bool is_full; /* there may be more */
 };
@@ -162,8 +164,8 @@ static enum cairn_status edit_paths_add(struct edit_paths *paths, const char *fo
 	return CAIRN_OK;
 }
 
-/* Deleted entries leave rows, which each scan of their folder reads again. So no scan begins after too many rows were
- * read. A scan that began is finished, so that a folder of any size can be deleted. */
+/* Begins no scan after too many rows were read: each scan reads the rows of deleted entries again. A scan that began is
+ * finished, so that a folder of any size can be deleted. */
 static enum cairn_status edit_may_scan(struct cairn_edit *edit)
 {
 	uint64_t max = edit->few ? CAIRN_INDEX_STRANGER_ROWS_MAX : CAIRN_INDEX_COMMIT_SCAN_MAX;
@@ -175,7 +177,7 @@ struct edit_collecting {
 	struct edit_paths *paths;
 };
 
-/* Ends a scan when there are as many paths as one piece deletes. */
+/* Collects a path. Ends the scan at as many paths as one piece deletes. */
 static enum cairn_status edit_collect_one(void *ctx, const char *folder, const char *name, bool is_folder,
 					  const struct cairn_git_oid *oid)
 {
@@ -194,7 +196,7 @@ static enum cairn_status edit_collect_one(void *ctx, const char *folder, const c
 	return edit->is_large || c->paths->is_full ? CAIRN_E_LIMIT : CAIRN_OK;
 }
 
-/* Notes the next entries, up to the end of the last folder, before any of them is changed. */
+/* Collects the next entries, up to the end of the last folder, before any of them is changed. */
 static enum cairn_status edit_collect(struct cairn_edit *edit, const char *last_folder, struct edit_paths *paths)
 {
 	struct edit_collecting c = {edit, paths};
@@ -204,7 +206,7 @@ static enum cairn_status edit_collect(struct cairn_edit *edit, const char *last_
 	return paths->is_full ? CAIRN_OK : status;
 }
 
-/* Notes the next entries of a folder that is being deleted: first its own, then those of the folders in it. */
+/* Collects the next entries of a folder that is being deleted: first its own, then those of its subfolders. */
 static enum cairn_status edit_collect_next(struct cairn_edit *edit, const char *path, struct edit_paths *paths)
 {
 	struct cairn_entries_range below;
@@ -269,9 +271,9 @@ static enum cairn_status edit_delete(struct cairn_edit *edit, const struct cairn
 	return status == CAIRN_OK ? edit_drop(edit, folder, name, &entry) : status;
 }
 
-/* --- putting ------------------------------------------------------------------------------------------------------ */
+/* --- putting files ------------------------------------------------------------------------------------------------ */
 
-/* Finds the id that git gives to what an operation puts: to the file, or to its pointer. */
+/* Computes the git id of a file that is put, or of its pointer. */
 static enum cairn_status edit_oid(const struct cairn_index_operation *o, uint64_t size_bytes, struct cairn_git_oid *out)
 {
 	char pointer[CAIRN_LFS_POINTER_BYTES_MAX];
@@ -280,7 +282,7 @@ static enum cairn_status edit_oid(const struct cairn_index_operation *o, uint64_
 	return is_itself ? CAIRN_OK : cairn_git_blob(out, pointer, cairn_lfs_pointer(pointer, o->sha256, size_bytes));
 }
 
-/* An absent content must not replace an equal one that has bytes. */
+/* Is an equal file there already? An absent content must not replace one that has bytes. */
 static enum cairn_status edit_is_there(const struct cairn_index_operation *o, const struct cairn_edit_entry *before,
 				       bool *is_there)
 {
@@ -303,7 +305,7 @@ static enum cairn_status edit_content(struct cairn_edit *edit, const struct cair
 	return status == CAIRN_OK ? edit_oid(o, (uint64_t)out->size_bytes, &out->oid) : status;
 }
 
-/* The first file ends the scan. */
+/* Ends the scan at the first file. */
 static enum cairn_status edit_is_file(void *ctx, const char *folder, const char *name, bool is_folder,
 				      const struct cairn_git_oid *oid)
 {
@@ -362,7 +364,7 @@ static enum cairn_status edit_put(struct cairn_edit *edit, const struct cairn_in
 		return status;
 	bool replaces = before.found && before.content != 0;
 	if (replaces && cairn_git_oid_equal(&before.oid, &content.oid))
-		/* A stranger's upload gives no bytes back to other revisions. */
+		/* A stranger's upload does not give bytes back to contents of other revisions. */
 		return edit->engine->revive(edit->ctx, edit->few ? content.id : before.content, content.id);
 	edit->n_files += replaces ? 0 : 1;
 	cairn_add(&edit->bytes, cairn_difference(content.size_bytes, replaces ? before.size_bytes : 0));
@@ -404,7 +406,7 @@ enum cairn_status cairn_edit_all(struct cairn_edit *edit, const struct cairn_ind
 	return status;
 }
 
-/* Returns the number of folders of a path that another path is not in. */
+/* Counts the folders of a path that are not above another path, too. */
 static uint32_t edit_n_folders(const char *path, const char *other)
 {
 	uint32_t n = 0;
@@ -418,7 +420,7 @@ static uint32_t edit_n_folders(const char *path, const char *other)
 bool cairn_edit_is_large(const struct cairn_index_operation *operations, uint32_t n)
 {
 	uint64_t n_rows = 0;
-	for (uint32_t i = 0; i < n; i++) /* a folder is written when it is made, and when it gets its id */
+	for (uint32_t i = 0; i < n; i++) /* each folder is written twice: when it is made, and with its id */
 		n_rows += 1 + 2 * (uint64_t)edit_n_folders(operations[i].path, i > 0 ? operations[i - 1].path : "");
 	return n > CAIRN_INDEX_OPERATIONS_AT_ONCE || n_rows > EDIT_ROWS_AT_ONCE;
 }
@@ -453,7 +455,7 @@ static enum cairn_status edit_tree(struct cairn_edit *edit, struct cairn_git_tre
 	return status;
 }
 
-/* The row of an empty folder may be a file's by now. */
+/* A file may have replaced an empty folder by now. */
 static enum cairn_status edit_update_folder(struct cairn_edit *edit, const char *path, const struct cairn_git_oid *oid)
 {
 	struct cairn_edit_entry entry;
@@ -471,7 +473,7 @@ static int edit_compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Returns 0 for the top folder. */
+/* Returns the depth of a folder; 0: the top folder. */
 static unsigned edit_depth(const char *folder)
 {
 	unsigned depth = folder[0] != '\0';
@@ -494,8 +496,8 @@ static bool edit_is_below(const char *path, const char *folder)
 	return strncmp(path, folder, len) == 0 && path[len] == '/';
 }
 
-/* Adds the folders above the changed ones. Paths of one folder are adjacent in this order. So if the path before is in
- * a folder, too, this folder and those above it were added already. */
+/* Adds the folders above the changed ones. The paths of a folder are adjacent in this order: if the path before is in
+ * the folder, too, the folder and those above it were added already. */
 static enum cairn_status edit_touch_above(struct cairn_edit *edit)
 {
 	char folder[CAIRN_INDEX_PATH_MAX + 1];
@@ -515,7 +517,7 @@ static enum cairn_status edit_touch_above(struct cairn_edit *edit)
 	return status;
 }
 
-/* Removes repeated folders, and puts them in the order in which they get their ids. */
+/* Removes repeated folders, and sorts the rest in the order in which they get their ids. */
 static void edit_sort(struct cairn_edit *edit)
 {
 	size_t n = 0;
@@ -529,7 +531,7 @@ static void edit_sort(struct cairn_edit *edit)
 	edit->n_folders = n;
 }
 
-/* Computes the ids of the folders of one depth, until so many rows were read. @param[out] root  the last one's id */
+/* Computes the ids of the folders of one depth, until enough rows were read. @param[out] root  id of the last folder */
 static enum cairn_status edit_level(struct cairn_edit *edit, struct cairn_git_tree *tree, size_t end,
 				    uint64_t n_rows_max, uint64_t *n_rows, struct cairn_git_oid *root)
 {

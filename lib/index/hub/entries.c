@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const char ENTRIES_LAST[] = "\xff"; /* behind all UTF-8 */
+static const char ENTRIES_LAST[] = "\xff"; /* sorts after all UTF-8 */
 
 const char *cairn_entries_split(const char *path, char folder[static CAIRN_INDEX_PATH_MAX + 1])
 {
@@ -49,7 +49,7 @@ unsigned cairn_entries_listed(struct cairn_entries_range out[static 2], const st
 		return n;
 	if (listing->folder[0]) {
 		cairn_entries_below(&out[n], listing->folder);
-	} else { /* below the top folder is every entry whose folder is not empty */
+	} else { /* below the top folder are all entries whose folder is not empty */
 		out[n] = (struct cairn_entries_range){.folder = "\x01"};
 		memcpy(out[n].last_folder, ENTRIES_LAST, sizeof(ENTRIES_LAST));
 	}

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { HISTORY_COMMITS = 100 }; /* numbers of commits in a page */
+enum { HISTORY_COMMITS = 100 }; /* commits in a page */
 
 #define COMMIT                                                                                                         \
 	"SELECT c.id, c.repo, c.line, c.parent, c.number, c.oid, c.root, c.at, c.files, c.bytes, c.author, c.title"
@@ -13,11 +13,11 @@ enum { HISTORY_COMMITS = 100 }; /* numbers of commits in a page */
 #define NAMED                                                                                                          \
 	" FROM ref r CROSS JOIN line l CROSS JOIN commit_ c WHERE l.id = r.line"                                       \
 	" AND c.id = CASE r.commit_ WHEN 0 THEN l.head ELSE r.commit_ END AND r.repo = $1"
-/* Commits of line $1 with numbers up to $2 and above $3, newest first. h has the lines that it came from, each with the
- * highest number that counts. */
+/* Commits of line $1 with numbers up to $2 and above $3, newest first. h has the lines from which it was forked, each
+ * with the highest number that counts. */
 #define MESSAGE ", c.message"
 #define LEFT    " FROM h CROSS JOIN commit_ c WHERE c.line = h.line AND c.number <= h.top AND c.number > $3"
-/* SQLite merges the line's own commits, in the order of their index, with those of the lines that it came from. It
+/* SQLite merges the line's own commits, in the order of their index, with commits of the lines before the fork. It
  * sorts only the latter, which are rarely in a page. */
 #define SQLITE_EACH                                                                                                    \
 	"WITH RECURSIVE h(line, top) AS (SELECT l.parent, min($2, f.number) FROM line l CROSS JOIN commit_ f"          \
@@ -34,8 +34,8 @@ enum { HISTORY_COMMITS = 100 }; /* numbers of commits in a page */
 
 /* Commits c of repository $1 with ids from $2 to $3. */
 #define FOUND " FROM commit_ c WHERE c.repo = $1 AND c.oid BETWEEN $2 AND $3"
-/* A ref of the commit's own line leads to it, or a ref of a line that came from that one, at this commit or later.
- * Later commits of a line have higher ids. The second search runs only where the first one finds no ref. */
+/* A ref reaches the commit if its line is the commit's line, or was forked from that line at this commit or later.
+ * Later commits of a line have higher ids. The recursive search runs only if the other finds no ref. */
 #define REACHED                                                                                                        \
 	" AND (EXISTS(SELECT 1 FROM ref r WHERE r.line = c.line AND (r.commit_ = 0 OR r.commit_ >= c.id))"             \
 	" OR EXISTS(WITH RECURSIVE u(line) AS (SELECT l.id FROM line l WHERE l.parent = c.line AND l.fork >= c.id"     \
@@ -70,7 +70,7 @@ static enum cairn_status history_row(struct cairn_db_rows *row, struct cairn_ind
 	return cairn_db_whole(row);
 }
 
-/* Reads the only row; with two rows, none is found. */
+/* Reads the only row. If there are two, finds nothing. */
 static enum cairn_status history_one(struct cairn_index *ix, const struct cairn_sql *sql,
 				     const struct cairn_db_args *args, struct cairn_index_commit *out)
 {

@@ -1,4 +1,4 @@
-/* The hub's part of an index: accounts, memberships, repositories, and objects of buckets. For commits and files of
+/* The hub's part of an index: accounts, memberships, repositories, and files of buckets. For commits and files of
  * git-like repositories see history.h. */
 #ifndef CAIRN_INDEX_HUB_HUB_H
 #define CAIRN_INDEX_HUB_HUB_H
@@ -8,7 +8,7 @@
 
 enum {
 	CAIRN_INDEX_ACCOUNT_NAME_MAX = 96,  /* bytes of an account's name */
-	CAIRN_INDEX_ACCOUNT_TEXT_MAX = 255, /* bytes of its full name or email */
+	CAIRN_INDEX_ACCOUNT_TEXT_MAX = 255, /* bytes of an account's full name or email */
 };
 
 enum cairn_index_account_kind { CAIRN_INDEX_USER = 1, CAIRN_INDEX_ORGANISATION = 2 };
@@ -23,29 +23,29 @@ enum cairn_index_role {
 
 #define CAIRN_INDEX_NO_QUOTA UINT64_MAX
 
-/** A limit on stored bytes, and what is stored now; see quota.h. */
+/** A limit on stored bytes, and the bytes stored now; see quota.h. */
 struct cairn_index_room {
-	uint64_t limit_bytes; /* CAIRN_INDEX_NO_QUOTA: any */
+	uint64_t limit_bytes; /* CAIRN_INDEX_NO_QUOTA: no limit */
 	uint64_t stored_bytes;
 };
 
 /** A user or an organisation. Plain value. */
 struct cairn_index_account {
-	int64_t id; /* never given again */
+	int64_t id; /* never reused */
 	enum cairn_index_account_kind kind;
-	char name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1];     /* unique, regardless of case */
+	char name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1];     /* unique if case is ignored */
 	char fullname[CAIRN_INDEX_ACCOUNT_TEXT_MAX + 1]; /* for people; may be empty */
 	char email[CAIRN_INDEX_ACCOUNT_TEXT_MAX + 1];    /* may be empty */
 	int64_t created_unix_s;
-	int64_t disabled_unix_s;      /* 0: its keys are good */
-	bool is_mirrored;             /* a namespace of the mirrored hub: an organisation in which nobody writes */
+	int64_t disabled_unix_s; /* when it was disabled, so that its keys are refused; 0: it is enabled */
+	bool is_mirrored; /* a namespace of the mirrored hub: an organisation whose repositories nobody may write */
 	struct cairn_index_room room; /* set only by cairn_index_each_account() */
 };
 
-/** Returns the account with this name, regardless of case. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
+/** Returns the account with this name, ignoring case. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_account(struct cairn_index *ix, const char *name,
 						     struct cairn_index_account *out);
-/** Does what cairn_index_account() does, by the account's number. */
+/** Returns the account with this id, as cairn_index_account() does by name. */
 CAIRN_MUST_USE enum cairn_status cairn_index_account_by_id(struct cairn_index *ix, int64_t id,
 							   struct cairn_index_account *out);
 
@@ -61,12 +61,12 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_account(struct cairn_index *ix
 CAIRN_MUST_USE enum cairn_status cairn_index_role(struct cairn_index *ix, int64_t organisation, int64_t user,
 						  enum cairn_index_role *role);
 
-/** Receives the other account of a membership, and the role. Borrowed for the time of the call. */
+/** Receives the other account of a membership, and the role. Borrowed during the call. */
 typedef void cairn_index_visit_member(void *ctx, const struct cairn_index_account *account, enum cairn_index_role role);
 
-/** Visits the members of an organisation in the order of their numbers, a page at a time; from_id and next_id are such
- * numbers.
- *  @return CAIRN_OK; as every read */
+/** Visits the members of an organisation in the order of their ids, a page at a time. from_id and next_id are ids of
+ * accounts.
+ * @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_member(struct cairn_index *ix, int64_t organisation, int64_t from_id,
 							 cairn_index_visit_member *visit, void *ctx, int64_t *next_id);
 /** Visits the organisations that a user is a member of, in the same way. */
@@ -84,16 +84,25 @@ struct cairn_index_add_account {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_account(struct cairn_index *ix, struct cairn_index_add_account *add);
 
-/** Disables an account, whose keys are then refused, or enables it again. CAIRN_E_NOT_FOUND: no account has this name
- * (account.unknown). */
+/** Disables an account, whose keys are then refused, or enables it again. CAIRN_E_NOT_FOUND (account.unknown). */
 struct cairn_index_disable_account {
 	struct cairn_index_write write;
 	const char *name; /* borrowed */
 	bool disabled;    /* the new state */
-	bool changed;     /* result; false: it was so before */
+	bool changed;     /* result; false: it had this state before */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_disable_account(struct cairn_index *ix,
 							     struct cairn_index_disable_account *disable);
+
+/** Gives up a namespace of the mirrored hub: it is no longer found, and its name is free. Its row stays, under a name
+ * that no account can have, because rows of dropped repositories refer to it. CAIRN_E_NOT_FOUND: there is no such
+ * namespace (account.unknown); CAIRN_E_CONFLICT: it has repositories, which must be dropped before (account.in_use). */
+struct cairn_index_drop_namespace {
+	struct cairn_index_write write;
+	const char *name; /* borrowed */
+};
+CAIRN_MUST_USE enum cairn_status cairn_index_drop_namespace(struct cairn_index *ix,
+							    struct cairn_index_drop_namespace *drop);
 
 /** Sets a user's role in an organisation. CAIRN_E_NOT_FOUND: there is no such organisation (account.unknown), or no
  * such user (user.unknown). CAIRN_E_CONFLICT: no enabled admin would be left (member.last_admin). */
@@ -101,26 +110,26 @@ struct cairn_index_set_member {
 	struct cairn_index_write write;
 	const char *organisation, *user; /* borrowed */
 	enum cairn_index_role role;      /* CAIRN_INDEX_ROLE_NONE: no member any more */
-	bool keeps_admin;                /* if this is the last admin, leave the role as it is */
-	bool changed;                    /* result; false: it was so before */
+	bool keeps_admin;                /* if this is the last admin, do not change the role */
+	bool changed;                    /* result; false: the role was the same before */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_set_member(struct cairn_index *ix, struct cairn_index_set_member *set);
 
 /* --- repositories ------------------------------------------------------------------------------------------------- */
 
-/** The name of an account's hidden bucket: it has the files of pull requests that the account opened in repositories in
- * which it may not write, until they are merged. Nobody can give a repository this name. */
+/** The name of an account's hidden bucket, which holds the files of pull requests that the account opened as a
+ * stranger, until they are merged. Nobody can give a repository this name. */
 #define CAIRN_INDEX_PROPOSALS ".proposals"
 
 enum {
 	CAIRN_INDEX_REPO_NAME_MAX = 96, /* bytes of a repository's name */
-	CAIRN_INDEX_PATH_MAX = 1024,    /* bytes of an object's path */
-	CAIRN_INDEX_TYPE_MAX = 127,     /* bytes of an object's media type */
-	CAIRN_INDEX_CHANGES_MAX = 1000, /* of one cairn_index_change_objects() */
+	CAIRN_INDEX_PATH_MAX = 1024,    /* bytes of a file's path */
+	CAIRN_INDEX_TYPE_MAX = 127,     /* bytes of the media type of a file in a bucket */
+	CAIRN_INDEX_CHANGES_MAX = 1000, /* changes of one cairn_index_change_objects() */
 	CAIRN_INDEX_SDK_MAX = 32,       /* bytes of the name of a space's SDK */
 };
 
-/** All but buckets are git-like, that is, they have lines of commits. */
+/** Kinds of repositories. All but buckets are git-like: they have lines of commits. */
 enum cairn_index_repo_kind {
 	CAIRN_INDEX_MODEL = 1,
 	CAIRN_INDEX_DATASET = 2,
@@ -129,38 +138,38 @@ enum cairn_index_repo_kind {
 	CAIRN_INDEX_KERNEL = 5,
 };
 
-enum { CAIRN_INDEX_NO_ACCOUNT = -1 }; /* only operators are its admins */
+enum { CAIRN_INDEX_NO_ACCOUNT = -1 }; /* no account: only operators are its admins */
 
-/** The access to the files of a public repository. */
+/** Access to the files of a public repository. */
 enum cairn_index_gate {
 	CAIRN_INDEX_GATE_NONE,   /* everybody */
-	CAIRN_INDEX_GATE_AUTO,   /* members, and accounts that asked for it (access.h) */
-	CAIRN_INDEX_GATE_MANUAL, /* members, and accounts that an admin has let in */
+	CAIRN_INDEX_GATE_AUTO,   /* members, and accounts that asked for access (access.h) */
+	CAIRN_INDEX_GATE_MANUAL, /* members, and accounts to which an admin granted access */
 };
 
 /** A repository. Plain value. */
 struct cairn_index_repo {
-	int64_t id; /* never given again */
+	int64_t id; /* never reused */
 	enum cairn_index_repo_kind kind;
-	int64_t account;                                     /* whose */
-	char account_name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1]; /* as it was made */
-	char name[CAIRN_INDEX_REPO_NAME_MAX + 1];            /* unique in its kind and account, regardless of case */
+	int64_t account;                                     /* account of the repository */
+	char account_name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1]; /* name of the account, in the case in which it was made */
+	char name[CAIRN_INDEX_REPO_NAME_MAX + 1];            /* unique in its kind and account if case is ignored */
 	bool is_private;
 	enum cairn_index_gate gate;
 	char sdk[CAIRN_INDEX_SDK_MAX + 1]; /* of a space; may be empty */
-	int64_t guard;     /* of a copy, or with copied files: the account whose admin may make it public; 0: no other
-			      account; or CAIRN_INDEX_NO_ACCOUNT */
+	int64_t guard; /* of a copy, or with copied files: the account whose admin may make the repository public; 0: no
+			  other account; or CAIRN_INDEX_NO_ACCOUNT */
 	bool pulls_closed; /* only those who may write open pull requests */
-	bool is_mirrored;  /* it is of the mirrored hub. False in lists */
+	bool is_mirrored;  /* it is of the mirrored hub; always false in lists */
 	int64_t created_unix_ms, updated_unix_ms;
-	uint64_t n_files, bytes; /* of a bucket's objects; else at the head of main */
-	/* Set only during a visit of cairn_index_list_repos() that asks for them, else NULL. */
+	uint64_t n_files, bytes; /* of all files of a bucket; else at the head of main */
+	/* Set only if cairn_index_list_repos() was asked for them, and only during its visit; else NULL. */
 	const struct cairn_index_card *card; /* card.h; empty where the repository has none */
-	const struct cairn_git_oid *head;    /* of main; NULL: a bucket */
+	const struct cairn_git_oid *head;    /* head of main; NULL: a bucket */
 };
 
-/** Returns the repository with this name, regardless of case; else the git-like one that last had the name before it
- * was moved, with its present name. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
+/** Returns the repository with this name, ignoring case, or else the git-like one that was moved away from this name
+ * last. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_repo(struct cairn_index *ix, enum cairn_index_repo_kind kind,
 						  const char *account, const char *name, struct cairn_index_repo *out);
 
@@ -175,32 +184,33 @@ enum cairn_index_wanted { CAIRN_INDEX_EITHER, CAIRN_INDEX_WITH, CAIRN_INDEX_WITH
 /** Selects the repositories to list. */
 struct cairn_index_repo_list {
 	enum cairn_index_repo_kind kind; /* 0: any */
-	int64_t account;                 /* whose; 0: anybody's */
-	const char *search; /* a part of "account/name", where case of ASCII letters does not matter; NULL or "": any */
-	bool all;           /* also private ones */
+	int64_t account;                 /* account of the repositories; 0: any */
+	const char *search; /* a part of "account/name", ignoring the case of ASCII letters; NULL or "": any */
+	bool all;           /* list private repositories, too */
 	int64_t reader;     /* else public ones, and those of this account and of its organisations */
 	enum cairn_index_wanted is_private, gated;
-	const char *const *words; /* words of cards, in lower case; the repository has all. Borrowed */
+	const char *const *words; /* words in lower case, all of which the card has; borrowed */
 	uint32_t n_words;         /* at most CAIRN_INDEX_WORDS_ASKED_MAX */
-	bool cards, heads;        /* visit them, too */
+	bool cards, heads;        /* give visit() the card, the head */
 	enum cairn_index_repo_sort sort;
 	bool ascending;
 	uint32_t limit; /* at most CAIRN_INDEX_REPOS_MAX */
-	/* The last repository looked at; all zero at the beginning. */
+	/* The last repository looked at, whether listed or not; all zero at the beginning. */
 	int64_t after_id;
-	int64_t after_unix_ms;                          /* by update */
-	char after_name[CAIRN_INDEX_REPO_NAME_MAX + 1]; /* by name */
+	int64_t after_unix_ms;                          /* set when sorted by update */
+	char after_name[CAIRN_INDEX_REPO_NAME_MAX + 1]; /* set when sorted by name */
 };
 enum {
 	CAIRN_INDEX_REPOS_MAX = 1000,
-	CAIRN_INDEX_REPOS_LOOKED_MAX = 2000, /* for a page; at least CAIRN_INDEX_REPOS_MAX */
+	/* most repositories looked at for a page; at least CAIRN_INDEX_REPOS_MAX */
+	CAIRN_INDEX_REPOS_LOOKED_MAX = 2000,
 };
 
-/** Visits a page of repositories; the visitor only takes notes. Looks only at repositories that the reader may see. If
- * few of these are listed, the page is shorter than the limit, or empty, and the list goes on nevertheless.
- *  @param[in,out] list  its after_ members are set to the last repository looked at
- *  @param[out] more     there may be further ones
- *  @return CAIRN_OK; as every read */
+/** Visits a page of repositories; visit() must not call the index. Looks only at repositories that the reader may see.
+ * A page may be shorter than the limit, or empty, although the list goes on.
+ * @param[in,out] list  its after_ members are set to the last repository looked at
+ * @param[out] more     there may be further ones
+ * @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_list_repos(struct cairn_index *ix, struct cairn_index_repo_list *list,
 							cairn_index_visit_repo *visit, void *ctx, bool *more);
 
@@ -208,10 +218,10 @@ struct cairn_index_operation;
 
 /** Author and text of a commit. Borrowed. */
 struct cairn_index_message {
-	const char *author,
-		*email;      /* author: at most CAIRN_INDEX_ACCOUNT_NAME_MAX bytes; the email is only in its id */
-	const char *title;   /* at most CAIRN_INDEX_TITLE_MAX */
-	const char *message; /* at most CAIRN_INDEX_MESSAGE_MAX; "": nothing more */
+	const char *author, *email; /* author: at most CAIRN_INDEX_ACCOUNT_NAME_MAX bytes; the email is only hashed into
+				       the commit's id */
+	const char *title;          /* at most CAIRN_INDEX_TITLE_MAX */
+	const char *message;        /* at most CAIRN_INDEX_MESSAGE_MAX; "": only the title */
 };
 
 /** Creates a repository; a git-like one gets the branch main and a first commit. CAIRN_E_CONFLICT: the name is taken,
@@ -222,15 +232,17 @@ struct cairn_index_add_repo {
 	int64_t account;
 	const char *name; /* borrowed */
 	bool is_private;
+	enum cairn_index_gate gate;
 	const char *sdk;                  /* borrowed; NULL: none */
-	struct cairn_index_message first; /* of a git-like one: its first commit's message, */
+	struct cairn_index_message first; /* message of the first commit of a git-like repository */
 	const struct cairn_git_oid
 		*first_id; /* its id elsewhere, which it keeps; borrowed. NULL: computed as git does */
-	const struct cairn_index_operation *operations; /* and operations; borrowed */
+	const struct cairn_index_operation *operations; /* operations of the first commit; borrowed */
 	uint32_t n;
-	int64_t source; /* a repository whose files operations may name, too, by its SHA-256 claims; 0: none */
-	int64_t guard;  /* struct cairn_index_repo */
-	int64_t id;     /* result */
+	int64_t source; /* a repository whose files the operations may name, too, by its SHA-256 claims; 0: none */
+	int64_t guard;  /* as in struct cairn_index_repo */
+	int64_t created_unix_ms; /* 0: now */
+	int64_t id;              /* result */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_add_repo(struct cairn_index *ix, struct cairn_index_add_repo *add);
 
@@ -238,10 +250,10 @@ CAIRN_MUST_USE enum cairn_status cairn_index_add_repo(struct cairn_index *ix, st
 struct cairn_index_set_repo {
 	struct cairn_index_write write;
 	int64_t id;
-	bool keeps_private, keeps_gate; /* leave this value as it is */
+	bool keeps_private, keeps_gate; /* do not change this value */
 	bool is_private;
 	enum cairn_index_gate gate;
-	bool sets_pulls, pulls_closed; /* the second one is set only with the first */
+	bool sets_pulls, pulls_closed; /* sets_pulls: set pulls_closed */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_set_repo(struct cairn_index *ix, struct cairn_index_set_repo *set);
 
@@ -255,8 +267,9 @@ struct cairn_index_guard_repo {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_guard_repo(struct cairn_index *ix, struct cairn_index_guard_repo *guard);
 
-/** Renames a repository; a git-like one is found by its old name, too, until another takes that. CAIRN_E_NOT_FOUND: no
- * such repository (repo.unknown); CAIRN_E_CONFLICT: the name is taken, or too long (repo.known). */
+/** Renames a repository. A git-like one is also found by its old name, until another repository takes that.
+ * CAIRN_E_NOT_FOUND: no such repository (repo.unknown); CAIRN_E_CONFLICT: the name is taken, or too long
+ * (repo.known). */
 struct cairn_index_move_repo {
 	struct cairn_index_write write;
 	int64_t id;
@@ -273,10 +286,9 @@ struct cairn_index_drop_repo {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_drop_repo(struct cairn_index *ix, struct cairn_index_drop_repo *drop);
 
-/** Removes a piece of what nobody can reach, for about CAIRN_INDEX_GC_MS: the contents of deleted repositories; lines
- * of commits from which no branch, tag or pull request comes; the commits of other lines after the last one from which
- * any of these comes; the ownership of files that were uploaded to a bucket at least grace_s ago and that no object of
- * it names. Git-like repositories keep theirs: Git LFS names files elsewhere. */
+/** Removes unreachable rows for about CAIRN_INDEX_GC_MS: contents of deleted repositories; lines and commits that no
+ * branch, tag or pull request reaches; and the ownership of files that were uploaded to a bucket at least grace_s ago
+ * and have no path in it. Git-like repositories keep all their files, because Git LFS refers to files elsewhere. */
 struct cairn_index_sweep_repos {
 	struct cairn_index_write write;
 	int64_t grace_s;
@@ -284,33 +296,33 @@ struct cairn_index_sweep_repos {
 		int stage;
 		int64_t repo, line, file;
 		int64_t keep; /* the last commit of the line to keep */
-		char folder[CAIRN_INDEX_PATH_MAX + 1], name[CAIRN_INDEX_PATH_MAX + 1]; /* of the line */
+		char folder[CAIRN_INDEX_PATH_MAX + 1], name[CAIRN_INDEX_PATH_MAX + 1]; /* path in the line */
 		uint8_t sha256[CAIRN_SHA256_BYTES];
 		bool has_sha256;
-	} at;      /* all zero at first, then as the last call left it */
+	} at;      /* all zero at first; later as the last call left it */
 	bool more; /* result: there may be more to remove */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_sweep_repos(struct cairn_index *ix, struct cairn_index_sweep_repos *sweep);
 
-/* --- objects of buckets ------------------------------------------------------------------------------------------- */
+/* --- files of buckets (struct cairn_index_object) ----------------------------------------------------------------- */
 
-/** A file under a path. */
+/** A file at a path of a bucket. */
 struct cairn_index_object {
 	const char *path;       /* set only during a visit; else NULL */
 	struct cairn_hash file; /* all zero: the empty file */
 	uint64_t size_bytes;
 	bool has_mtime;
-	int64_t mtime_unix_ms; /* what the client said */
+	int64_t mtime_unix_ms; /* as the client reported it */
 	int64_t uploaded_unix_ms;
-	char type[CAIRN_INDEX_TYPE_MAX + 1]; /* as the client said; empty: nothing */
+	char type[CAIRN_INDEX_TYPE_MAX + 1]; /* as the client reported it; empty: not reported */
 };
 
-/** Returns the object at this path. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
+/** Returns the file at this path of a bucket. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_object(struct cairn_index *ix, int64_t repo, const char *path,
 						    struct cairn_index_object *out);
 
-/** Visits the objects whose paths have this prefix, in the order of their bytes. A reader of the index is held
- * meanwhile, so the visitor only takes notes.
+/** Visits the files of a bucket whose paths have this prefix, in the order of the bytes of the paths. The visit
+ * occupies a reader of the index, so visit() must not call it.
  * @param from   the path to start at; "": from the first
  * @param visit  returns false to stop
  * @return CAIRN_OK; as every read */
@@ -326,15 +338,15 @@ struct cairn_index_change {
 	bool has_mtime;
 	const char *path;       /* 1 to CAIRN_INDEX_PATH_MAX bytes; borrowed */
 	struct cairn_hash file; /* of SET and COPY; all zero: the empty file */
-	int64_t source; /* of COPY: a bucket with an object of that file, or another repository that has the file */
+	int64_t source; /* of COPY: a bucket that has the file at some path, or another repository that owns it */
 	int64_t mtime_unix_ms;
 	const char *type; /* at most CAIRN_INDEX_TYPE_MAX bytes; borrowed */
 	bool failed;      /* result: the bucket, or the source of a copy, does not have the file */
 };
 
-/** Changes objects of a bucket, in one transaction and in order. A change that fails changes nothing, and the others
- * are applied. A file that no object of the bucket has afterwards stops being the bucket's. Removing a missing object
- * is no failure. CAIRN_E_NOT_FOUND: there is no such bucket (repo.unknown); CAIRN_E_LIMIT: there are too many changes;
+/** Changes files of a bucket, in one transaction and in order. A change that fails changes nothing, and the others are
+ * applied. A file left without a path stops being the bucket's. Removing a missing path is no error.
+ * CAIRN_E_NOT_FOUND: there is no such bucket (repo.unknown); CAIRN_E_LIMIT: there are too many changes;
  * CAIRN_E_DENIED: the bucket would hold too much (quota.repo, quota.account). */
 struct cairn_index_change_objects {
 	struct cairn_index_write write;

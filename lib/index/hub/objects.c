@@ -1,4 +1,4 @@
-/* Reads the objects of buckets. */
+/* Reads the files of buckets. */
 #include "index/backend.h"
 #include "index/records.h"
 
@@ -10,9 +10,9 @@ enum { OBJECT_PAGE = 1000 };
 	"SELECT o.path, o.file, f.hash, coalesce(f.size, 0), o.mtime, o.uploaded, o.type FROM object o"                \
 	" LEFT JOIN file f ON f.id = o.file WHERE o.repo = $1"
 CAIRN_SQL(OBJECT_FIND, OBJECT " AND o.path = $2");
-/* Objects from path $2 on; after it if $3 is not 0. */
+/* Files from path $2 on, or after it if $3 is not 0. */
 CAIRN_SQL(OBJECT_EACH, OBJECT " AND o.path >= $2 AND ($3 = 0 OR o.path > $2) ORDER BY o.path LIMIT $4");
-/* @param path  room for the path of the object */
+/* @param path  buffer for the path */
 static enum cairn_status object_row(struct cairn_db_rows *row, char path[static CAIRN_INDEX_PATH_MAX + 1],
 				    struct cairn_index_object *out)
 {
@@ -83,7 +83,7 @@ enum cairn_status cairn_index_each_object(struct cairn_index *ix, int64_t repo, 
 	memcpy(at, first, len);
 	enum cairn_status status = cairn_records_take(ix, &rows);
 	bool more = true, behind = false;
-	/* The first page is small, since a visitor may want only one object. */
+	/* The first page is small: the visitor may need only one row. */
 	for (int64_t page = OBJECT_PAGE / 8; status == CAIRN_OK && more; page = OBJECT_PAGE, behind = true)
 		status = object_page(&rows, repo, prefix, behind, page, at, visit, ctx, &more);
 	return status;

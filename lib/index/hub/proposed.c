@@ -1,5 +1,5 @@
-/* Files of the store in pull requests by people who may not write in the repository. Until the merge a hidden bucket of
- * their account has the files, and pays for them; those who may read the repository may read them. */
+/* Files of the store in pull requests of strangers. Until the merge, a hidden bucket of the stranger's account has the
+ * files, and they count for that account. Everybody who may read the repository may read them. */
 #include "index/backend.h"
 #include "index/hub/commits.h"
 #include "index/records.h"
@@ -16,11 +16,11 @@ enum { PROPOSED_NAME_BYTES = 24 };
 #define OF_PULL            " FROM proposed p WHERE p.scope = $1 AND p.pull = $2"
 #define SQLITE_SUM(from)   "SELECT coalesce(sum(" CAIRN_SQLITE_FILE_COUNTS("f.size") "), 0) " from
 #define POSTGRES_SUM(from) "SELECT CAST(coalesce(sum(" CAIRN_POSTGRES_FILE_COUNTS("f.size") "), 0) AS bigint) " from
-/* Files that the repository does not own yet. */
+/* Files of the pull request that the repository does not own yet. */
 #define NEW_FILES                                                                                                      \
 	"FROM proposed p CROSS JOIN file f WHERE p.scope = $1 AND p.pull = $2 AND f.id = p.file"                       \
 	" AND NOT EXISTS(SELECT 1 FROM file_owner o WHERE o.file = p.file AND o.scope = $1)"
-/* Files of the pull request that no other one needs from the bucket. */
+/* Files of the pull request that no other pull request needs from the bucket. */
 #define LEFT_FILES                                                                                                     \
 	"SELECT p.file" OF_PULL " AND p.holder = $3 AND NOT EXISTS(SELECT 1 FROM proposed q WHERE q.file = p.file"     \
 	" AND q.holder = p.holder AND (q.scope <> $1 OR q.pull <> $2))"
@@ -35,7 +35,7 @@ CAIRN_SQL(PROPOSED_ADD,
 CAIRN_SQL(PROPOSED_ANY, "SELECT p.holder" OF_PULL " LIMIT 1");
 CAIRN_SQL_OF(PROPOSED_NEW, SQLITE_SUM(NEW_FILES), POSTGRES_SUM(NEW_FILES));
 CAIRN_SQL(PROPOSED_COUNT, "UPDATE repo SET stored = stored + $2 WHERE scope = $1");
-/* Copies claims: a proved one stays proved. */
+/* Copies claims; a proved claim stays proved. */
 CAIRN_SQL(PROPOSED_ADOPT,
 	  "INSERT INTO file_owner(file, scope, sha256, at, proof, due) SELECT w.file, CAST($1 AS bigint),"
 	  " w.sha256, CAST($3 AS bigint), CASE w.proof WHEN 3 THEN 3 ELSE 1 END, CASE w.proof WHEN 3 THEN"
@@ -49,7 +49,7 @@ CAIRN_SQL_OF(PROPOSED_LEFT, SQLITE_SUM(LEFT_SIZES), POSTGRES_SUM(LEFT_SIZES));
 CAIRN_SQL(PROPOSED_RELEASE, "DELETE FROM file_owner WHERE scope = $3 AND file IN (" LEFT_FILES ")");
 CAIRN_SQL(PROPOSED_DROP_PULL, "DELETE FROM proposed WHERE scope = $1 AND pull = $2");
 CAIRN_SQL(PROPOSED_DROP, "DELETE FROM proposed WHERE scope = $1");
-/* The next pull request with files, and whether it is still there. */
+/* Finds the next pull request with files, and whether it still exists. */
 CAIRN_SQL(PROPOSED_NEXT,
 	  "SELECT n.scope, n.pull, (SELECT r.id FROM repo r WHERE r.scope = n.scope AND " CAIRN_REPO_KEPT(
 		  "r") "),"
@@ -59,8 +59,8 @@ CAIRN_SQL(PROPOSED_NEXT,
 CAIRN_SQL(PROPOSED_DROP_UNNAMED,
 	  "DELETE FROM proposed WHERE scope = $1 AND pull = $2 AND NOT EXISTS(SELECT 1 FROM content c"
 	  " WHERE c.file = proposed.file AND c.repo = $3)");
-/* Does the line of a pull request that is gone belong to a branch or a tag now, or are its rows on another line? Only
- * those who may write make such lines. */
+/* Does the line of a removed pull request belong to a branch or a tag now, or are its rows on another line? Only people
+ * who may write in the repository make such lines. */
 CAIRN_SQL(PROPOSED_IS_TAKEN,
 	  "WITH RECURSIVE own AS (SELECT l.id FROM line l WHERE l.id IN (SELECT p.line" OF_PULL ")),"
 	  " down(id) AS (SELECT id FROM own UNION SELECT l.id FROM down d CROSS JOIN line l WHERE l.parent = d.id)"
@@ -114,7 +114,7 @@ enum cairn_status cairn_records_propose_files(struct cairn_index_tx *tx, const s
 
 /* --- adopting ----------------------------------------------------------------------------------------------------- */
 
-/* Takes from the bucket what the repository has now. */
+/* Takes the files that the repository owns now out of the bucket. */
 static enum cairn_status proposed_release(struct cairn_index_tx *tx, int64_t owner, int64_t pull, int64_t holder)
 {
 	int64_t bytes;
@@ -154,7 +154,7 @@ enum cairn_status cairn_records_adopt_merged(struct cairn_index_tx *tx, const st
 		return CAIRN_OK;
 	enum cairn_status status = cairn_records_find_repo(tx, add->repo, &owner, &unsaid);
 	if (status == CAIRN_E_NOT_FOUND)
-		return CAIRN_OK; /* the commit that follows says so */
+		return CAIRN_OK; /* the commit that follows reports the missing repository */
 	return status == CAIRN_OK ? cairn_records_adopt_proposed(tx, owner, strtoll(add->merge.pull, NULL, 10))
 				  : status;
 }
@@ -181,7 +181,7 @@ static enum cairn_status ended_next(struct cairn_index_tx *tx, int64_t before_un
 	return status;
 }
 
-/* Its commits go with its line, which nothing names any more, and its files after them. */
+/* The commits are removed with the line, which nothing names any more, and the files after them. */
 enum cairn_status cairn_records_sweep_ended(struct cairn_index_tx *tx, int64_t before_unix_s, bool *more)
 {
 	struct proposed_ended e;
@@ -202,7 +202,7 @@ enum cairn_status cairn_records_sweep_ended(struct cairn_index_tx *tx, int64_t b
 /* The next pull request with files. */
 struct proposed_pull {
 	int64_t owner, number;
-	int64_t repo; /* 0: it is gone */
+	int64_t repo; /* 0: the pull request was removed */
 	bool is_there;
 };
 
@@ -218,7 +218,7 @@ static enum cairn_status proposed_next(struct cairn_index_tx *tx, const struct c
 	return status;
 }
 
-/* Has the repository room for these bytes? */
+/* Does the quota of the repository permit these bytes? */
 static enum cairn_status proposed_check_room(struct cairn_index_tx *tx, int64_t owner, int64_t bytes)
 {
 	const struct cairn_index_growth before = tx->growth;
@@ -237,8 +237,8 @@ static enum cairn_status proposed_check_room(struct cairn_index_tx *tx, int64_t 
 	return undone == CAIRN_OK ? status : undone;
 }
 
-/* If those who may write took files of a pull request that is gone, the repository has them from now on, as far as its
- * quota permits. Otherwise the bucket keeps them as long as they are named. */
+/* Gives the repository the files of a removed pull request that its writers have used, as far as its quota permits.
+ * Otherwise the bucket keeps the files while commits name them. */
 static enum cairn_status proposed_take(struct cairn_index_tx *tx, const struct proposed_pull *pull)
 {
 	const struct cairn_db_args *args = CAIRN_ARGS(cairn_db_int(pull->owner), cairn_db_int(pull->number));
@@ -259,7 +259,7 @@ static enum cairn_status proposed_take(struct cairn_index_tx *tx, const struct p
 	return status == CAIRN_E_DENIED ? CAIRN_OK : status;
 }
 
-/* The lines of removed pull requests were swept before this. */
+/* Called after the lines of removed pull requests were swept. */
 enum cairn_status cairn_records_sweep_proposed(struct cairn_index_tx *tx, struct cairn_index_sweep_place *at,
 					       bool *more)
 {

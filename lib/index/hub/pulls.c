@@ -162,7 +162,7 @@ static enum cairn_status pull_charge(struct cairn_index_tx *tx, int64_t repo, in
 			    CAIRN_ARGS(cairn_db_int(repo), cairn_db_int(number), cairn_db_int(bytes)), NULL);
 }
 
-/* Counts the write at hand for an account. The repository does not grow. */
+/* Counts the row for the stranger's account instead of the repository. */
 static enum cairn_status pull_charge_account(struct cairn_index_tx *tx, int64_t repo, int64_t number, int64_t account,
 					     int64_t bytes, struct cairn_diag *diag)
 {
@@ -191,7 +191,7 @@ enum cairn_status cairn_records_charge_commit(struct cairn_index_tx *tx, const s
 					      const struct cairn_commits_new *commit, struct cairn_diag *diag)
 {
 	int64_t bytes = cairn_commits_full_count(commit);
-	if (add->ends) /* with a comment */
+	if (add->ends) /* merged or closed with a comment */
 		cairn_add(&bytes, (int64_t)strlen(add->message.message));
 	if (bytes == 0)
 		return CAIRN_OK;
@@ -222,7 +222,7 @@ enum cairn_status cairn_records_end_pull(struct cairn_index_tx *tx, const struct
 	if (status != CAIRN_OK)
 		return status;
 	cairn_records_grow(tx, owner, taken);
-	/* No quota refuses this: a pull request ends once. */
+	/* No quota refuses this row: a pull request ends once. */
 	cairn_db_queue(tx->db, NULL, &PULL_HOLD,
 		       CAIRN_ARGS(cairn_db_int(last->repo), cairn_db_int((int64_t)strlen(message->message))));
 	return cairn_db_run(tx->db, &PULL_END,

@@ -1,6 +1,5 @@
-/* Lists of repositories. A list looks at repositories in its order and takes those that it is narrowed to. It looks
- * only at repositories that the viewer may see, which indexes find: neither the time nor the end of a page tells
- * anything of others. */
+/* Lists of repositories. A list reads in its order, and visits repositories that meet its conditions. It reads only
+ * repositories that the viewer may see, by database indexes, so neither time nor length of a page reveals others. */
 #include "index/backend.h"
 #include "index/hub/card.h"
 #include "index/records.h"
@@ -9,24 +8,22 @@
 
 #include <string.h>
 
-/* --- statements --------------------------------------------------------------------------------------------------- */
-
-/* A page: for each repository that is looked at, in the list's order, its columns, whether it is listed, and if so its
- * card and head. Up to $6 repositories come from each of three places, each by an index that has them in the list's
- * order, and the first $6 of these are the page:
- * - those of everybody: public ones of each kind, and private ones if all may be seen,
- * - those of one account, public ones and private ones that the viewer may read; or, where a list is not about one
- *   account, private ones of the viewer and of their organisations,
- * - instead of those of everybody, those that have a rare word.
+/* Reads a page: for each repository, in the list's order, its columns, whether it is listed, and if so its card and
+ * head. Up to $6 repositories come from each of three sources, each by a database index in the list's order. The first
+ * $6 of these are the page:
+ * - public repositories of each kind, and private ones if the viewer may see all;
+ * - repositories of one account that the viewer may read, or, if the list is of all accounts, private ones of the
+ *   viewer and their organisations;
+ * - instead of the first source, repositories with a rare word.
  *
- * $1 kind, $2 account, $3 text in the name, $4 whether all may be seen, $5 viewer, $6 how many are looked at, $7 the
- * last repository that was looked at, $8 whether private ones (1), or public ones (2), $9 whether those with a gate,
- * $10 what is wanted of each (1: its card, 2: the head of main), $11 words of its card, an array in JSON, $12 a rare
- * one of them or '', $13 the date or name of the last repository.
+ * $1 kind, $2 account, $3 text in the name, $4 whether the viewer may see all, $5 viewer, $6 repositories to read, $7
+ * the last repository read before, $8 private (1) or public (2) ones only, $9 whether those with a gate, $10 what to
+ * return of each (1: its card, 2: the head of main), $11 words of its card as a JSON array, $12 a rare one of these
+ * words or '', $13 the date or name of the last repository.
  *
- * key is the column by which the list is sorted, next has the condition of what comes after the last repository, and
- * the order. SQLite knows no LATERAL and looks the keys of each group up again. The LIMIT around a page keeps the
- * planner from asking twice whether a repository is listed. */
+ * key is the column by which the list is sorted; next is the condition for repositories after the last, and the order.
+ * SQLite has no LATERAL and looks up the keys of each source again. The LIMIT around a page keeps the planner from
+ * testing twice whether a repository is listed. */
 #define SQLITE_PAGE(key, next, direction)                                                                                                 \
 	"SELECT " CAIRN_REPO_COLUMNS(                                                                                                     \
 		"r.owner") ", c.task, c.library, c.tags, c.data, c.config,"                                                               \
@@ -105,7 +102,7 @@
 			   " LEFT JOIN card c ON c.repo = r.id AND ($10 & 1) <> 0 AND r.is_listed"                                    \
 			   " ORDER BY r.k " direction ", r.id " direction
 
-/* PostgreSQL is not to take the primary key for creation, which would go through all repositories. */
+/* For creation, PostgreSQL must not use the primary key, which would read all repositories. */
 CAIRN_SQL_OF(LIST_UPDATED_DOWN,
 	     SQLITE_PAGE("updated", "(updated, id) < ($13, $7) ORDER BY updated DESC, id DESC", "DESC"),
 	     POSTGRES_PAGE("updated", "(updated, id) < ($13, $7) ORDER BY updated DESC, id DESC", "DESC"));
@@ -122,15 +119,15 @@ CAIRN_SQL_OF(LIST_NAMED_DOWN, SQLITE_PAGE("name", "(name, id) < ($13, $7) ORDER 
 CAIRN_SQL_OF(LIST_NAMED_UP, SQLITE_PAGE("name", "(name, id) > ($13, $7) ORDER BY name, id", "ASC"),
 	     POSTGRES_PAGE("lower(name)", "(lower(name), id) > (lower($13 COLLATE \"C\"), $7) ORDER BY lower(name), id",
 			   "ASC"));
-/* Indexed by sort and by direction. */
+/* The statements, by order and direction. */
 static const struct cairn_sql *const LISTS[][2] = {
 	[CAIRN_INDEX_BY_UPDATE] = {&LIST_UPDATED_DOWN, &LIST_UPDATED_UP},
 	[CAIRN_INDEX_BY_CREATION] = {&LIST_CREATED_DOWN, &LIST_CREATED_UP},
 	[CAIRN_INDEX_BY_NAME] = {&LIST_NAMED_DOWN, &LIST_NAMED_UP},
 };
 
-/* Finds the word that the fewest repositories have, if these are fewer than $4. $1 words, $2 kind, $3 whether all may
- * be seen. */
+/* Finds the word that fewest repositories have, if fewer than $4. $1 words, $2 kind, $3 whether the viewer may see
+ * all. */
 CAIRN_SQL_OF(LIST_RARE_WORD,
 	     "SELECT value FROM (SELECT w.value, (SELECT count(*) FROM (SELECT 1 FROM tag t WHERE t.tag = w.value"
 	     " AND t.kind = $2 AND t.private <= ($3 <> 0) LIMIT $4)) AS n FROM json_each($1) w)"
@@ -139,17 +136,15 @@ CAIRN_SQL_OF(LIST_RARE_WORD,
 	     " AND t.kind = $2 AND t.private <= ($3 <> 0) LIMIT $4) t) AS n"
 	     " FROM jsonb_array_elements_text($1::jsonb) w(value)) w WHERE n < $4 ORDER BY n LIMIT 1");
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
 enum { LIST_COLUMN_CARD = 14, LIST_COLUMN_HEAD = 19, LIST_COLUMN_LISTED = 20 };
 
-/* The words of a list, for its statements. */
+/* The words of a list, as its statements need them. */
 struct list_words {
-	char all[CAIRN_INDEX_WORDS_ASKED_MAX * (6 * CAIRN_INDEX_TAG_MAX + 3) + 3]; /* an array in JSON */
-	char rare[CAIRN_INDEX_TAG_MAX + 1]; /* "": there is none, and the list goes by its order alone */
+	char all[CAIRN_INDEX_WORDS_ASKED_MAX * (6 * CAIRN_INDEX_TAG_MAX + 3) + 3]; /* a JSON array */
+	char rare[CAIRN_INDEX_TAG_MAX + 1]; /* "": none; then the list is read in its order */
 };
 
-/* The place where a page begins: behind the last repository that was looked at, else before all. */
+/* The start of a page: the last repository read before, or a place before all. */
 struct list_after {
 	int64_t id, unix_ms;
 	char name[CAIRN_INDEX_REPO_NAME_MAX + 1];
@@ -162,13 +157,13 @@ static struct list_after list_after_last(const struct cairn_index_repo_list *lis
 		memcpy(after.name, list->after_name, sizeof(after.name));
 	} else if (!list->ascending) {
 		after.id = after.unix_ms = INT64_MAX;
-		memcpy(after.name, "\x7f", 2); /* greater than what names consist of */
+		memcpy(after.name, "\x7f", 2); /* greater than all names */
 	}
 	return after;
 }
 
-/* Notes the words of a list, and whether one of them is rare. A list of one account, or of all kinds, goes by its order
- * alone. */
+/* Reads the words of a list, and finds out whether one is rare. A list of one account, or of all kinds, is read in its
+ * order and needs no rare word. */
 static enum cairn_status list_read_words(struct cairn_index *ix, const struct cairn_index_repo_list *list,
 					 struct list_words *out)
 {
@@ -192,8 +187,8 @@ static enum cairn_status list_read_words(struct cairn_index *ix, const struct ca
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
-/* @param look   how many repositories to look at
- * @param after  a copy: SQLite still reads it while visitors change the list */
+/* @param look   how many repositories to read
+ * @param after  not in `list`, which visitors change while SQLite still reads the values */
 static enum cairn_status list_ask_page(struct cairn_index *ix, struct cairn_db_rows *rows,
 				       const struct cairn_index_repo_list *list, const struct list_words *words,
 				       uint32_t look, const struct list_after *after)
@@ -219,7 +214,7 @@ static enum cairn_status list_ask_page(struct cairn_index *ix, struct cairn_db_r
 				  : status;
 }
 
-/* A row of a page, with its card and its head where they were asked for. */
+/* A row of a page, with its card and its head if requested. */
 struct list_row {
 	struct cairn_index_repo repo;
 	struct cairn_index_card card;
@@ -241,10 +236,10 @@ static enum cairn_status list_read_row(struct cairn_db_rows *row, const struct c
 	return status == CAIRN_OK ? cairn_db_whole(row) : status;
 }
 
-/* Looks at further repositories, and visits those that are listed, up to the limit.
- * @param look          how many to look at
- * @param[in,out] n     how many were visited
- * @param[out] at_end   there are no more to look at
+/* Reads further repositories, and visits those that are listed, up to the limit.
+ * @param look          how many to read
+ * @param[in,out] n     number visited
+ * @param[out] at_end   no repository is left to read
  * @return CAIRN_OK; as every read */
 static enum cairn_status list_read_further(struct cairn_index *ix, struct cairn_index_repo_list *list,
 					   const struct list_words *words, uint32_t look, cairn_index_visit_repo *visit,
@@ -280,7 +275,7 @@ enum cairn_status cairn_index_list_repos(struct cairn_index *ix, struct cairn_in
 	bool at_end = false;
 	if (list->limit > CAIRN_INDEX_REPOS_MAX)
 		list->limit = CAIRN_INDEX_REPOS_MAX;
-	uint32_t look = list->limit; /* at first: maybe all are listed */
+	uint32_t look = list->limit; /* first read as few as if all were listed */
 	while (status == CAIRN_OK && !at_end && n < list->limit && left > 0) {
 		left -= look;
 		status = list_read_further(ix, list, &words, look, visit, ctx, &n, &at_end);

@@ -10,13 +10,13 @@
 
 #include <string.h>
 
-/* A repository that is made in pieces may be swept after so long. */
+/* The time after which a repository that is made in pieces may be swept. */
 static const int64_t REPO_HIDDEN_MS_MAX = 60LL * 60 * 1000;
 
 #define REPO                                                                                                           \
 	"SELECT " CAIRN_REPO_COLUMNS(                                                                                  \
 		"a.name") ", a.mirrored FROM repo r CROSS JOIN account a WHERE a.id = r.account AND "
-/* A repository by its name, or by a former one. */
+/* Finds a repository by its name, or by a former one. */
 #define FOUND REPO CAIRN_REPO_KEPT("r") " AND r.id = coalesce("
 CAIRN_SQL_OF(REPO_FIND,
 	     FOUND "(SELECT n.id FROM repo n WHERE n.dropped IS NULL AND n.kind = $1 AND n.name = $3"
@@ -29,28 +29,36 @@ CAIRN_SQL_OF(REPO_FIND,
 		   " (SELECT repo FROM former WHERE kind = $1 AND lower(name) = lower($3 COLLATE \"C\")"
 		   " AND account = (SELECT id FROM account WHERE lower(name) = lower($2 COLLATE \"C\"))))");
 
-/* With the owner of its files, whose name has the repository's number. SQLite cannot insert into two tables at once:
- * there the answer has 0 for the owner, and REPO_ADD_OWNER follows. */
+/* The mirrored hub's namespace $1 was given up meanwhile. */
+#define NAMESPACE_GONE "EXISTS(SELECT 1 FROM account a WHERE a.id = $1 AND " CAIRN_ACCOUNT_GONE("a") ")"
+/* Adds the repository, and the owner of the repository's files, whose name is the repository's id. SQLite cannot insert
+ * into two tables at once: there the answer has 0 for the owner, and REPO_ADD_OWNER follows. */
+#define REPO_CREATED  "coalesce(nullif(CAST($8 AS bigint), 0), $5)"
+#define REPO_MIRRORED "coalesce((SELECT mirrored FROM account WHERE id = $1), 0)"
 CAIRN_SQL_OF(
 	REPO_ADD,
-	"INSERT INTO repo(account, kind, name, private, scope, created, updated, files, bytes, sdk, guard, stored)"
-	" VALUES($1, $2, $3, $4 <> 0, 0, $5, $5, 0, 0, $6, nullif($7, 0), " CAIRN_SQL_REPO_COUNTS
-	") ON CONFLICT DO NOTHING RETURNING id, 0",
+	"INSERT INTO repo(account, kind, name, private, scope, created, updated, files, bytes, sdk, guard, stored,"
+	" mirrored, gate)"
+	" SELECT $1, $2, $3, $4 <> 0, 0, " REPO_CREATED ", $5, 0, 0, $6, nullif($7, 0), " CAIRN_SQL_REPO_COUNTS
+	", " REPO_MIRRORED ", $9 WHERE NOT " NAMESPACE_GONE " ON CONFLICT DO NOTHING RETURNING id, 0",
 	"WITH n AS (SELECT nextval(pg_get_serial_sequence('repo', 'id')) AS id WHERE NOT EXISTS(SELECT 1 FROM repo"
-	" WHERE account = $1 AND kind = $2 AND lower(name) = lower($3 COLLATE \"C\") AND dropped IS NULL)),"
+	" WHERE account = $1 AND kind = $2 AND lower(name) = lower($3 COLLATE \"C\") AND dropped IS NULL)"
+	" AND NOT " NAMESPACE_GONE "),"
 	" s AS (INSERT INTO scope(name) SELECT 'hub/' || id FROM n RETURNING id)"
-	" INSERT INTO repo(id, account, kind, name, private, scope, created, updated, files, bytes, sdk, guard, stored)"
-	" SELECT n.id, $1, $2, $3, $4 <> 0, s.id, $5, $5, 0, 0, $6, nullif($7, 0), " CAIRN_SQL_REPO_COUNTS
-	" FROM n, s RETURNING id, scope");
-CAIRN_SQL_OF(REPO_NAMED, "SELECT 1 FROM repo WHERE kind = $1 AND account = $2 AND name = $3 AND dropped IS NULL",
-	     "SELECT 1 FROM repo WHERE kind = $1 AND account = $2 AND lower(name) = lower($3 COLLATE \"C\")"
-	     " AND dropped IS NULL");
+	" INSERT INTO repo(id, account, kind, name, private, scope, created, updated, files, bytes, sdk, guard, stored,"
+	" mirrored, gate)"
+	" SELECT n.id, $1, $2, $3, $4 <> 0, s.id, " REPO_CREATED ", $5, 0, 0, $6, nullif($7, 0), " CAIRN_SQL_REPO_COUNTS
+	", " REPO_MIRRORED ", $9 FROM n, s RETURNING id, scope");
+#define NAMED(is_named)                                                                                                \
+	"SELECT 1 WHERE EXISTS(SELECT 1 FROM repo WHERE kind = $2 AND account = $1 AND " is_named                      \
+	" AND dropped IS NULL) OR " NAMESPACE_GONE
+CAIRN_SQL_OF(REPO_NAMED, NAMED("name = $3"), NAMED("lower(name) = lower($3 COLLATE \"C\")"));
 CAIRN_SQL(REPO_ADD_OWNER, "INSERT INTO scope(name) VALUES($1)");
 CAIRN_SQL(REPO_SET_OWNER,
 	  "UPDATE repo SET scope = (SELECT id FROM scope WHERE name = $2) WHERE id = $1 RETURNING scope");
 CAIRN_SQL(REPO_SET, "UPDATE repo SET private = coalesce($2 <> 0, private), updated = $3, gate = coalesce($4, gate),"
 		    " pulls_closed = coalesce($5 <> 0, pulls_closed) WHERE id = $1 AND " CAIRN_REPO_KEPT("repo"));
-/* Words of its card say whether the repository is private (repo_lists.c). */
+/* The words of the repository's card also record whether it is private (repo_lists.c). */
 CAIRN_SQL(REPO_SET_WORDS, "UPDATE tag SET private = $2 <> 0 WHERE repo = $1 AND private <> ($2 <> 0)");
 CAIRN_SQL(REPO_DROP_WORDS, "DELETE FROM tag WHERE repo = $1");
 CAIRN_SQL(REPO_GUARD, "UPDATE repo SET guard = CASE WHEN coalesce(guard, $2) = $2 THEN $2 ELSE -1 END"
@@ -62,7 +70,7 @@ CAIRN_SQL_OF(REPO_ADD_FORMER,
 	     " WHERE id = $1 ON CONFLICT(kind, account, name) DO UPDATE SET repo = excluded.repo",
 	     "INSERT INTO former(kind, account, name, repo) SELECT kind, account, name, id FROM repo"
 	     " WHERE id = $1 ON CONFLICT(kind, account, lower(name)) DO UPDATE SET repo = excluded.repo");
-/* With the bytes of the name that it had. */
+/* Counts the bytes of the former name, too. */
 #define MOVE(is_named)                                                                                                 \
 	"UPDATE repo SET account = $2, name = $3, updated = $4, stored = stored + " CAIRN_SQL_FORMER_COUNTS            \
 	" WHERE id = $1 AND NOT EXISTS(SELECT 1 FROM repo o WHERE o.account = $2 AND o.kind = repo.kind AND " is_named \
@@ -72,7 +80,7 @@ CAIRN_SQL_OF(REPO_MOVE, MOVE("o.name = $3"), MOVE("lower(o.name) = lower($3 COLL
 	"UPDATE repo SET stored = stored - " CAIRN_SQL_FORMER_COUNTS                                                   \
 	" WHERE id = (SELECT repo FROM former WHERE kind = $1 AND account = $2 AND " is_named ")"
 CAIRN_SQL_OF(REPO_GIVE_BACK, GIVE_BACK("name = $3"), GIVE_BACK("lower(name) = lower($3 COLLATE \"C\")"));
-/* A name that is given again leads nowhere else any more, not even once that repository has gone. */
+/* A former name of another repository then no longer leads to that one, even after the new repository is deleted. */
 CAIRN_SQL_OF(REPO_TAKE_NAME, "DELETE FROM former WHERE kind = $1 AND account = $2 AND name = $3",
 	     "DELETE FROM former WHERE kind = $1 AND account = $2 AND lower(name) = lower($3 COLLATE \"C\")");
 CAIRN_SQL(REPO_RENAME_OWNER, "UPDATE scope SET name = $2 WHERE id = $1");
@@ -127,7 +135,7 @@ static enum cairn_status repo_unknown(struct cairn_diag *diag)
 	return cairn_fail(diag, CAIRN_E_NOT_FOUND, "repo.unknown", CAIRN_NO_OFFSET, "Repository not found");
 }
 
-static enum cairn_status repo_known(struct cairn_diag *diag)
+static enum cairn_status repo_name_is_taken(struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_CONFLICT, "repo.known", CAIRN_NO_OFFSET,
 			  "there is a repository of this name already, or its name is too long; take another");
@@ -155,7 +163,7 @@ static void repo_take_name(struct cairn_index_tx *tx, enum cairn_index_repo_kind
 	cairn_db_queue(tx->db, NULL, &REPO_TAKE_NAME, args);
 }
 
-/* @param[out] owner  of its files; 0: the row has none yet */
+/* @param[out] owner  owner of the files; 0: not made yet */
 static enum cairn_status repo_add_row(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *owner)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
@@ -165,7 +173,8 @@ static enum cairn_status repo_add_row(struct cairn_index_tx *tx, struct cairn_in
 		tx->db, &rows, &REPO_ADD,
 		CAIRN_ARGS(cairn_db_int(add->account), cairn_db_int((int64_t)add->kind), cairn_db_text(add->name),
 			   cairn_db_int(add->is_private), cairn_db_int(cairn_clock_unix_ms()),
-			   cairn_db_text(add->sdk ? add->sdk : ""), cairn_db_int(add->guard)));
+			   cairn_db_text(add->sdk ? add->sdk : ""), cairn_db_int(add->guard),
+			   cairn_db_int(add->created_unix_ms), cairn_db_int((int64_t)add->gate)));
 	if (status != CAIRN_OK)
 		return status;
 	add->id = cairn_db_get_int(&rows, 0);
@@ -186,7 +195,7 @@ static enum cairn_status repo_add(struct cairn_index_tx *tx, struct cairn_index_
 	*owner = 0;
 	enum cairn_status status = repo_add_row(tx, add, owner);
 	if (status == CAIRN_E_NOT_FOUND)
-		return repo_known(&add->write.diag);
+		return repo_name_is_taken(&add->write.diag);
 	if (status == CAIRN_OK && *owner == 0)
 		status = repo_add_owner(tx, add->id, owner);
 	if (status == CAIRN_OK)
@@ -207,12 +216,13 @@ enum cairn_status cairn_records_hide_repo(struct cairn_index_tx *tx, struct cair
 			    NULL);
 }
 
-static enum cairn_status repo_is_known(struct cairn_index_tx *tx, const struct cairn_index_add_repo *add, bool *known)
+static enum cairn_status repo_name_exists(struct cairn_index_tx *tx, const struct cairn_index_add_repo *add,
+					  bool *known)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	enum cairn_status status = cairn_db_find(
 		tx->db, &rows, &REPO_NAMED,
-		CAIRN_ARGS(cairn_db_int((int64_t)add->kind), cairn_db_int(add->account), cairn_db_text(add->name)));
+		CAIRN_ARGS(cairn_db_int(add->account), cairn_db_int((int64_t)add->kind), cairn_db_text(add->name)));
 	*known = status == CAIRN_OK;
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
@@ -222,9 +232,9 @@ enum cairn_status cairn_records_show_repo(struct cairn_index_tx *tx, struct cair
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	char name[CAIRN_INDEX_OWNER_BYTES];
 	bool known = false;
-	enum cairn_status status = repo_is_known(tx, add, &known);
+	enum cairn_status status = repo_name_exists(tx, add, &known);
 	if (status == CAIRN_OK && known)
-		return repo_known(&add->write.diag);
+		return repo_name_is_taken(&add->write.diag);
 	if (status != CAIRN_OK)
 		return status;
 	cairn_index_repo_owner(name, add->id);
@@ -290,7 +300,7 @@ static enum cairn_status repo_to_move(struct cairn_index_tx *tx, int64_t repo, s
 	return status == CAIRN_E_NOT_FOUND ? repo_unknown(diag) : status;
 }
 
-/* Notes that the repository grows by its former name, and a new account by all that the repository holds. */
+/* Counts the former name for the repository, and for a new account all that the repository holds. */
 static void repo_grow_moved(struct cairn_index_tx *tx, const struct repo_to_move *from, int64_t account, int64_t bytes)
 {
 	cairn_records_grow(tx, from->owner, cairn_difference(bytes, from->bytes));
@@ -306,7 +316,7 @@ enum cairn_status cairn_records_move_repo(struct cairn_index_tx *tx, struct cair
 	if (status != CAIRN_OK)
 		return status;
 	if (!repo_name_fits(move->name))
-		return repo_known(&move->write.diag);
+		return repo_name_is_taken(&move->write.diag);
 	cairn_db_queue(tx->db, NULL, &REPO_ADD_FORMER, CAIRN_ARGS(cairn_db_int(move->id)));
 	repo_take_name(tx, from.kind, move->account, move->name);
 	status = cairn_records_number(tx, &REPO_MOVE,
@@ -315,10 +325,10 @@ enum cairn_status cairn_records_move_repo(struct cairn_index_tx *tx, struct cair
 				      &bytes);
 	if (status == CAIRN_OK)
 		repo_grow_moved(tx, &from, move->account, bytes);
-	return status == CAIRN_E_NOT_FOUND ? repo_known(&move->write.diag) : status;
+	return status == CAIRN_E_NOT_FOUND ? repo_name_is_taken(&move->write.diag) : status;
 }
 
-/* The owner of its files loses its name, so that tokens already issued neither read nor write. */
+/* Removes the name of the repository's owner, so that tokens already issued can neither read nor write. */
 enum cairn_status cairn_records_drop_repo(struct cairn_index_tx *tx, struct cairn_index_drop_repo *drop)
 {
 	int64_t owner;

@@ -3,12 +3,12 @@
 #include "base/crash_point.h"
 
 enum {
-	STAGED_UNDOES = 4,          /* pieces of a sweep in one of ours */
-	STAGED_BYTES = 1024 * 1024, /* of files in the index; a piece has at most one more of them */
-	STAGED_AGAIN_MAX = 3, /* times that a commit begins again: others changed the branch, or a transaction failed */
+	STAGED_UNDOES = 4,          /* pieces that a sweep removes in one piece of undoing */
+	STAGED_BYTES = 1024 * 1024, /* bytes of inline files in a piece, which may exceed this by one file */
+	STAGED_AGAIN_MAX = 3, /* most restarts of a commit, after a change of the branch or a failed transaction */
 };
 
-/* Begins, or begins again. */
+/* Begins the commit, or restarts it. */
 static enum cairn_status staged_begin(void *tx, struct cairn_index_write *write, struct cairn_staged *s)
 {
 	s->copies = false;
@@ -36,8 +36,8 @@ static enum cairn_status staged_sweep(void *tx, const struct cairn_staged *s, bo
 	return status == CAIRN_OK && !*gone ? s->engine->sweep_line(tx, s->c.line, gone) : status;
 }
 
-/* Removes a piece of the line, and of what was made beside it. Then the write ends, or begins again, in a transaction
- * of its own: should that one fail, the number of the line that was removed is still known. */
+/* Removes a piece of the line and of the other rows that were made. Then the write ends, or restarts in a new
+ * transaction: if that one fails, the line that was removed is still known. */
 static enum cairn_status staged_undo(void *tx, struct cairn_staged *s)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -55,7 +55,7 @@ static enum cairn_status staged_undo(void *tx, struct cairn_staged *s)
 	return CAIRN_OK;
 }
 
-/* @return false: it did so too often */
+/* Restarts the commit. @return false: it restarted too often */
 static bool staged_begin_again(struct cairn_staged *s)
 {
 	s->begins_again = s->n_again < STAGED_AGAIN_MAX;
@@ -63,12 +63,12 @@ static bool staged_begin_again(struct cairn_staged *s)
 	return s->begins_again;
 }
 
-/* Nobody changed the branch, so the same request may succeed later. */
+/* Fails, although nobody changed the branch: the same request may succeed later. */
 static enum cairn_status staged_lost(struct cairn_index_write *write)
 {
 	return cairn_fail(&write->diag, CAIRN_E_BUSY, "index.write", CAIRN_NO_OFFSET,
-			  "what was made so far is lost, since its transactions failed, or one came an hour after "
-			  "another: send it again");
+			  "the request was dropped half-way, because a transaction failed or came an hour "
+			  "after the one before: send it again");
 }
 
 enum cairn_status cairn_staged_again(struct cairn_index_write *write, struct cairn_staged *s)
@@ -76,7 +76,7 @@ enum cairn_status cairn_staged_again(struct cairn_index_write *write, struct cai
 	return s->once || !staged_begin_again(s) ? cairn_commits_conflict(&write->diag) : CAIRN_OK;
 }
 
-/* A sweep has begun to remove the line: the last piece came too long ago. */
+/* Fails: the last piece came too long ago, and a sweep has begun to remove the line. */
 static enum cairn_status staged_swept(struct cairn_index_write *write, struct cairn_staged *s)
 {
 	return s->once || !staged_begin_again(s) ? staged_lost(write) : CAIRN_OK;
@@ -97,7 +97,7 @@ static uint32_t staged_n_next(const struct cairn_staged *s)
 	const struct cairn_index_operation *next = s->c.operations + s->n_applied;
 	uint32_t left = s->c.n - s->n_applied, max = left < s->engine->writes_max ? left : s->engine->writes_max, n = 0;
 	if (s->edit->drop.goes_on)
-		return 1; /* most of this piece belongs to it */
+		return 1; /* this operation fills most of a piece */
 	for (uint64_t bytes = 0; n < max && bytes < STAGED_BYTES; n++)
 		bytes += next[n].len;
 	return n;
@@ -131,8 +131,8 @@ static enum cairn_status staged_root(struct cairn_staged *s)
 	return status;
 }
 
-/* A piece before the last one. Its rows count for the quota with it, since a sweep may remove them before the commit is
- * made. */
+/* Makes a piece before the last one. Counts its rows for the quota in its own transaction, because a sweep may remove
+ * them before the commit is made. */
 static enum cairn_status staged_step(void *tx, struct cairn_staged *s)
 {
 	enum cairn_status status = s->step == CAIRN_STAGED_COPY   ? staged_copy(tx, s)
@@ -169,7 +169,7 @@ enum cairn_status cairn_staged_write(const struct cairn_staged_engine *engine, v
 		s->kind = kind;
 		write->stage = &s->stage;
 	}
-	/* A transaction failed that has changed this state, so its piece is not made again alone. */
+	/* A failed transaction has changed this state, so its piece alone cannot be repeated. */
 	if (s->stage.in_try && !s->stage.undoes && !staged_begin_again(s))
 		return staged_lost(write);
 	s->stage.in_try = true;

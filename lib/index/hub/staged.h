@@ -1,7 +1,6 @@
-/* Makes a large commit in pieces, one piece a transaction, so that other writes run in between. Its entries are written
- * to a line of their own, which leaves the branch at its head. Nothing names that line, so nobody sees it, and a sweep
- * removes what a crash has left. The last piece lets the branch name it. The same for both engines; the kinds of write
- * that do so are in staged_writes.c. */
+/* Makes a large commit in pieces, one piece a transaction, so other writes run in between. A new line, which leaves the
+ * branch at its head, gets the entries. No ref names that line, so it is invisible, and after a crash a sweep removes
+ * it. The last piece lets the branch name it. For both engines; staged_writes.c has the kinds of write. */
 #ifndef CAIRN_INDEX_HUB_STAGED_H
 #define CAIRN_INDEX_HUB_STAGED_H
 
@@ -15,46 +14,45 @@ enum cairn_staged_step {
 	CAIRN_STAGED_EDIT,
 	CAIRN_STAGED_ROOT,
 	CAIRN_STAGED_SHOW,
-	CAIRN_STAGED_UNDO /* the write was made without the line */
+	CAIRN_STAGED_UNDO /* remove the line, which was not needed */
 };
 
 /** The state of the new line. */
 enum cairn_staged_line {
-	CAIRN_STAGED_WHOLE, /* all that was written */
+	CAIRN_STAGED_WHOLE, /* has all rows written */
 	CAIRN_STAGED_SWEPT, /* a sweep has begun to remove it */
-	CAIRN_STAGED_GONE,  /* nothing to remove: it is gone, or a ref names it, or another line has its number, since a
-			       transaction failed that had made the line */
+	CAIRN_STAGED_GONE, /* nothing to remove: the line is gone, a ref names it, or its number belongs to another line
+			      because the transaction that made it failed */
 };
 
 struct cairn_staged;
 
-/** The functions of an engine. Each @param tx  its transaction @return CAIRN_OK; as the write's request */
+/** Functions of an engine. Each @param tx  the engine's transaction @return CAIRN_OK; as the write's request */
 struct cairn_staged_engine {
-	uint32_t writes_max; /* rows of one piece; some 4 ms on SQLite */
-	uint32_t rows_max;   /* of one piece: copied, or read for the ids of folders */
+	uint32_t writes_max; /* most rows written in a piece; some 4 ms on SQLite */
+	uint32_t rows_max;   /* most rows copied, or read for the ids of folders, in a piece */
 
-	/** Returns a zeroed state, with `edit` and `stage.free` set. NULL: no memory */
+	/** Returns a zeroed state with `edit` and `stage.free` set. NULL: no memory */
 	struct cairn_staged *(*make)(void);
-	/** Frees what the edit holds, and zeroes it. */
+	/** Frees the memory of the edit, and zeroes it. */
 	void (*reset)(struct cairn_staged *s);
 	struct cairn_index_tx *(*records)(void *tx);
-	/** Takes the number of the commit, which no other one gets, makes the line, and begins the edit. Sets `c.line`
-	 * and `copies`. */
+	/** Reserves the number of the commit, makes the line, and begins the edit. Sets `c.line` and `copies`. */
 	enum cairn_status (*begin)(void *tx, struct cairn_staged *s);
-	/** Looks at the line, and says that it is in use. */
+	/** Reads the state of the line, and marks it as in use. */
 	enum cairn_status (*line)(void *tx, const struct cairn_staged *s, enum cairn_staged_line *out);
 	/** Copies the next entries of `seen` to the line. @param[out] done  there are no more */
 	enum cairn_status (*copy)(void *tx, struct cairn_staged *s, bool *done);
-	/** Announces the operations that are applied next, from `n_applied` on. */
+	/** Announces the next `n` operations, from `n_applied` on. */
 	enum cairn_status (*look)(void *tx, struct cairn_staged *s, uint32_t n);
 	/** Writes the rest of a piece, and counts its rows (`edit->row_bytes`) for the quota. */
 	enum cairn_status (*end_piece)(void *tx, struct cairn_staged *s);
-	/** Remove a piece: of a line, or of a repository that counts as deleted. @param[out] gone  nothing is left */
+	/** Removes some rows of a line, or of a repository that counts as deleted. @param[out] gone  no row is left */
 	enum cairn_status (*sweep_line)(void *tx, int64_t line, bool *gone);
 	enum cairn_status (*sweep_repo)(void *tx, int64_t repo, int64_t owner, bool *gone);
 
-	/** Make a write in the transaction at hand, unless it is too large. @param[out] in_pieces  it is too large, and
-	 * nothing was changed */
+	/** Makes a commit in the current transaction, unless it is too large. @param[out] in_pieces  it is too large,
+	 * and nothing was changed */
 	enum cairn_status (*commit_at_once)(void *tx, struct cairn_index_add_commit *add, bool *in_pieces);
 	enum cairn_status (*ref_at_once)(void *tx, struct cairn_index_add_ref *add, bool *in_pieces);
 	enum cairn_status (*repo_at_once)(void *tx, struct cairn_index_add_repo *add, int64_t owner);
@@ -63,14 +61,14 @@ struct cairn_staged_engine {
 	 * parent that the request names */
 	enum cairn_status (*find_commit)(void *tx, const struct cairn_index_add_commit *add, bool checks,
 					 struct cairn_commits_new *c, struct cairn_diag *diag);
-	/** Finds the same for a squash. */
+	/** Finds the owner, the line and the head for a squash. */
 	enum cairn_status (*find_squashed)(void *tx, const struct cairn_index_squash *squash, int64_t *owner,
 					   int64_t *line, struct cairn_commits_head *head, struct cairn_diag *diag);
 	enum cairn_status (*read_head)(void *tx, int64_t commit, struct cairn_commits_head *out,
 				       struct cairn_diag *diag);
 	/** Adds the commit `c` with the counts of the edit, and makes it the line's head. */
 	enum cairn_status (*add_commit)(void *tx, struct cairn_staged *s, const struct cairn_git_oid *root);
-	/** Lets a ref that is there name another line. */
+	/** Lets an existing ref name another line. */
 	enum cairn_status (*set_ref)(void *tx, int64_t repo, enum cairn_index_ref_kind kind, const char *name,
 				     int64_t line);
 	/** Makes a line for a pull request without a commit of its own. */
@@ -85,53 +83,53 @@ struct cairn_staged_engine {
 	enum cairn_status (*count_main)(void *tx, int64_t repo);
 };
 
-/** The steps that differ between the kinds of write. Each @return likewise */
+/** The steps in which the kinds of write differ. Each @return as the functions above */
 struct cairn_staged_kind {
 	/** Finds the ref, the commit's parent and its line. Called at the beginning, and again after another write has
 	 * moved the ref. Sets `c` and the members of struct cairn_staged under "set by find()". */
 	enum cairn_status (*find)(void *tx, struct cairn_index_write *write, struct cairn_staged *s);
-	/** The last piece: adds the commit and points the ref to its line, which makes the commit visible. If the ref
-	 * has moved, calls cairn_staged_again() instead. */
+	/** Makes the last piece: adds the commit and points the ref to its line, which makes the commit visible. If the
+	 * ref was changed meanwhile, calls cairn_staged_again() instead. */
 	enum cairn_status (*show)(void *tx, struct cairn_index_write *write, struct cairn_staged *s);
-	/** Removes a piece of the rows that this kind made besides the line's. NULL: it makes none
-	 * @param[out] gone  nothing is left to remove */
+	/** Removes a piece of the rows that this kind of write made outside the line. NULL: it makes none
+	 * @param[out] gone  no row is left */
 	enum cairn_status (*undo)(void *tx, const struct cairn_staged *s, bool *gone);
 };
 
-/** The state of a commit that is made in pieces. An engine's struct begins with it. */
+/** The state of a commit that is made in pieces. The engine's own struct begins with it. */
 struct cairn_staged {
 	struct cairn_index_stage stage; /* first */
 	const struct cairn_staged_engine *engine;
 	const struct cairn_staged_kind *kind;
 	enum cairn_staged_step step;
-	struct cairn_commits_new c; /* the commit; its line is new, its head is the parent. Set by find() */
-	struct cairn_edit *edit;    /* the engine's */
+	struct cairn_commits_new c; /* the commit; its line is new, and its head is the parent. Set by find() */
+	struct cairn_edit *edit;    /* belongs to the engine */
 	struct cairn_git_oid root;
-	uint32_t n_applied; /* operations */
+	uint32_t n_applied; /* operations applied */
 	unsigned n_again;
-	bool begins_again; /* once all its rows are removed */
+	bool begins_again; /* restart when all its rows are removed */
 
-	/* Set by find(); show() compares the first two with the ref as it is then. */
+	/* Set by find(). show() compares the first two with the ref. */
 	int64_t ref_line;               /* the line that the ref names */
 	struct cairn_commits_head seen; /* the ref's head */
-	int64_t adopts;                 /* an owner whose files the operations may name, too; 0: none */
-	bool once;                      /* it never begins again, unless a transaction has failed */
-	bool copies_all;                /* the entries of `seen` are copied, as if this commit had added them all */
+	int64_t adopts;                 /* owner whose files the operations may name, too; 0: none */
+	bool once;                      /* restart only after a failed transaction */
+	bool copies_all;                /* copy the entries of `seen`, as if this commit had added all of them */
 
-	bool copies; /* there is something to copy before the operations are applied */
+	bool copies; /* entries must be copied before the operations are applied */
 	/* The last path copied so far. */
 	char folder[CAIRN_INDEX_PATH_MAX + 1], name[CAIRN_INDEX_PATH_MAX + 1];
 };
 
-/** Does the first or the next piece of a commit. @return as the write's request */
+/** Makes the first or the next piece of a commit. @return as the write's request */
 CAIRN_MUST_USE enum cairn_status cairn_staged_write(const struct cairn_staged_engine *engine, void *tx,
 						    struct cairn_index_write *write,
 						    const struct cairn_staged_kind *kind);
-/** Called by show() after the ref has moved: begins the commit anew from the ref's new head. @return CAIRN_OK;
- *  CAIRN_E_CONFLICT (commit.parent): it may not, or did so too often */
+/** Called by show() if the ref was changed: restarts the commit at the ref's new head. @return CAIRN_OK;
+ * CAIRN_E_CONFLICT (commit.parent): it may not restart, or did too often */
 CAIRN_MUST_USE enum cairn_status cairn_staged_again(struct cairn_index_write *write, struct cairn_staged *s);
 
-/* The writes. Each is made at once or in pieces. @return as its request */
+/* The writes, each made at once or in pieces. @return as its request */
 CAIRN_MUST_USE enum cairn_status cairn_staged_add_commit(const struct cairn_staged_engine *engine, void *tx,
 							 struct cairn_index_add_commit *add);
 CAIRN_MUST_USE enum cairn_status cairn_staged_add_ref(const struct cairn_staged_engine *engine, void *tx,

@@ -2,7 +2,7 @@
  * made with many files, and squashes. */
 #include "index/hub/staged.h"
 
-/* Did others change the ref since the commit was begun? */
+/* Was the ref changed since the commit was begun? */
 static bool staged_is_stale(const struct cairn_staged *s, int64_t line, const struct cairn_commits_head *head)
 {
 	return line != s->ref_line || head->commit != s->seen.commit;
@@ -82,7 +82,7 @@ static enum cairn_status staged_pull_find(void *tx, struct cairn_index_write *wr
 	return status;
 }
 
-/* If nothing differs from the commit that it comes from, the pull request has no commit of its own. */
+/* If nothing differs from the commit at which it was forked, the pull request has no commit of its own. */
 static enum cairn_status staged_pull_show(void *tx, struct cairn_index_write *write, struct cairn_staged *s)
 {
 	struct cairn_index_add_ref *add = (struct cairn_index_add_ref *)write;
@@ -114,7 +114,7 @@ enum cairn_status cairn_staged_add_ref(const struct cairn_staged_engine *engine,
 static enum cairn_status staged_repo_find(void *tx, struct cairn_index_write *write, struct cairn_staged *s)
 {
 	struct cairn_index_add_repo *add = (struct cairn_index_add_repo *)write;
-	s->once = true; /* a row that is gone may have given its number to another one */
+	s->once = true; /* after a failure, another row may have the number of a row made here */
 	enum cairn_status status = CAIRN_OK;
 	if (add->source != 0)
 		status = cairn_records_find_repo(s->engine->records(tx), add->source, &s->adopts, &write->diag);
@@ -170,7 +170,7 @@ static enum cairn_status staged_squash_show(void *tx, struct cairn_index_write *
 {
 	struct cairn_index_squash *squash = (struct cairn_index_squash *)write;
 	struct cairn_commits_head head;
-	int64_t owner, line, taken; /* no quota refuses what is taken over */
+	int64_t owner, line, taken; /* no quota refuses what is taken over from the branch */
 	enum cairn_status status = s->engine->find_squashed(tx, squash, &owner, &line, &head, &write->diag);
 	if (status != CAIRN_OK)
 		return status;
@@ -188,7 +188,7 @@ static enum cairn_status staged_squash_show(void *tx, struct cairn_index_write *
 	return status == CAIRN_OK ? s->engine->count_main(tx, squash->repo) : status;
 }
 
-/* A squash of few files is made in pieces, too: there may be many rows of deleted ones. */
+/* Makes even a squash of few files in pieces, because there may be many rows of deleted files. */
 enum cairn_status cairn_staged_squash(const struct cairn_staged_engine *engine, void *tx,
 				      struct cairn_index_squash *squash)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of types in pg_type.dat, which never change. */
+/* OIDs of types in pg_type.dat, which never change. */
 enum {
 	ARGS_BYTEA = 17,
 	ARGS_INT8 = 20,
@@ -14,8 +14,8 @@ enum {
 	ARGS_BYTEAS = 1001,
 	ARGS_TEXTS = 1009,
 	ARGS_INT8S = 1016,
-	ARGS_ARRAY_HEAD = 20, /* dimensions, nulls, type, length, first */
-	ARGS_EMPTY = 12,      /* of one without values: it has no dimension */
+	ARGS_ARRAY_HEAD = 20, /* bytes of an array's head: dimensions, nulls, type, length, first index */
+	ARGS_EMPTY = 12,      /* bytes of an empty array, which has no dimension */
 };
 
 static void args_put_u64be(uint8_t *p, uint64_t v)
@@ -127,7 +127,7 @@ struct cairn_db_arg cairn_pg_copy_name(const struct cairn_copy_id *copy)
 	return arg;
 }
 
-/* @return its value, which is not NULL */
+/* @return the encoded value; the argument is not NULL */
 static const void *args_encode(const struct cairn_db_arg *arg, uint8_t number[static 8], Oid *type, size_t *len)
 {
 	*len = arg->len;

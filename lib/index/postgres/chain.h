@@ -1,5 +1,5 @@
-/* Looks up paths at a commit: in the commit's line, else in the line from which that line forked, and so on. For
- * readers and the writer. */
+/* Looks up paths at a commit: in the commit's line, then in the line from which that one was forked, and so on. Readers
+ * and the writer use it. */
 #ifndef CAIRN_INDEX_POSTGRES_CHAIN_H
 #define CAIRN_INDEX_POSTGRES_CHAIN_H
 
@@ -7,7 +7,7 @@
 
 #include <libpq-fe.h>
 
-/** The start of a statement. Its rows are the lines to look up, nearest first, each with the last commit that counts,
+/** The start of a statement. Its rows are the lines to look up, nearest first, each with its last commit that counts
  * for line $1 and commit $2. */
 #define CAIRN_PG_CHAIN                                                                                                 \
 	"WITH RECURSIVE chain(n, line, upto, parent, fork, depth) AS (SELECT 1, id, $2::bigint, parent, fork, depth"   \

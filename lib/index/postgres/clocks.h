@@ -1,4 +1,4 @@
-/* The difference between this machine's clock and the server's, with which all daemons of an index compare. */
+/* Measures the difference between this machine's clock and the server's, which stands for the clocks of all daemons. */
 #ifndef CAIRN_INDEX_POSTGRES_CLOCKS_H
 #define CAIRN_INDEX_POSTGRES_CLOCKS_H
 
@@ -6,11 +6,11 @@
 
 #include <stdatomic.h>
 
-enum { CAIRN_PG_CLOCK_S_MAX = 60 }; /* the difference that grace times allow for */
+enum { CAIRN_PG_CLOCK_S_MAX = 60 }; /* the largest difference that grace times allow for */
 
 /** Zeroed: not compared. Any thread. */
 struct cairn_pg_clock {
-	_Atomic int64_t ahead_ms; /* this clock minus the server's; includes up to half a round trip */
+	_Atomic int64_t ahead_ms; /* this clock minus the server's, with up to half a round trip */
 };
 
 /** Compares the clocks now. @return as cairn_pg_ask() */

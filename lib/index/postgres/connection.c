@@ -44,7 +44,7 @@ void cairn_pg_count(const struct cairn_pg *pg, int64_t began_ms, bool well, bool
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* A WARNING during COMMIT means that the commit may not be replicated. */
+/* Notes a WARNING, which during COMMIT means that the commit may not be replicated. */
 static void connection_notice(void *ctx, const PGresult *notice)
 {
 	struct cairn_pg *pg = ctx;
@@ -56,9 +56,9 @@ static void connection_notice(void *ctx, const PGresult *notice)
 	}
 }
 
-/* Commits wait for the standbys, however the server is set. Plans are generic: plans for given values cost more and
- * gain nothing. To the planner, a table that was last analysed when small stays small. So whole tables are read only
- * where no index helps, and joins look up each row. A daemon that hangs must not keep its locks. */
+/* Commits wait for the standbys, whatever the server's settings. Plans are generic: plans for given values cost more
+ * and gain nothing. The planner believes that a table still has the size of its last analysis, so it may read whole
+ * tables only where no index helps, and joins look up each row. Timeouts free the locks of a daemon that hangs. */
 static const char CONNECTION_SET_UP[] =
 	"SELECT set_config('search_path', $1, false),"
 	" CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"
@@ -145,7 +145,7 @@ static void connection_clear(struct cairn_pg *pg)
 		cairn_pg_clearp(&pg->results[i]);
 	pg->n_results = pg->n_got = pg->n_sent = pg->n_answered = 0;
 	pg->queued = CAIRN_OK;
-	pg->db.exchange++; /* rows of the last exchange are stale */
+	pg->db.exchange++; /* rows of the last exchange are no longer valid */
 }
 
 void cairn_pg_close(struct cairn_pg *pg)
@@ -161,12 +161,13 @@ bool cairn_pg_is_alive(struct cairn_pg *pg)
 	struct pollfd p = {.fd = pg->conn ? PQsocket(pg->conn) : -1, .events = POLLIN};
 	if (pg->watch && pg->silences != cairn_pg_watch_silences(pg->watch))
 		return false;
-	return pg->conn && cairn_sys_poll(&p, 1, 0) == 0; /* an idle connection receives only its end */
+	/* on an idle connection, only the end of the connection arrives */
+	return pg->conn && cairn_sys_poll(&p, 1, 0) == 0;
 }
 
 /* --- queueing ----------------------------------------------------------------------------------------------------- */
 
-/* @return its place in `prepared`; CAIRN_PG_PREPARED_MAX: there is no room */
+/* @return index in `prepared`; CAIRN_PG_PREPARED_MAX: there is no room */
 static unsigned connection_find(const struct cairn_pg *pg, const char *sql, bool *prepared)
 {
 	unsigned unused = CAIRN_PG_PREPARED_MAX;
@@ -185,7 +186,7 @@ static void connection_name(char name[static 16], unsigned prepared)
 	(void)snprintf(name, 16, "s%u", prepared);
 }
 
-/* @return the highest number of its parameters $1, $2 ... */
+/* @return highest number of the parameters $1, $2 ... */
 static uint8_t connection_count_params(const char *sql)
 {
 	unsigned long n = 0;
@@ -291,7 +292,7 @@ static void connection_took(struct cairn_pg *pg, PGresult *r)
 		pg->results[pg->n_got++] = r;
 }
 
-/* Takes the answers that have come. @param[out] done  all have come */
+/* Takes the answers that have arrived. @param[out] done  all have arrived */
 static enum cairn_status connection_take(struct cairn_pg *pg, bool *done)
 {
 	*done = false;
@@ -360,7 +361,7 @@ enum cairn_status cairn_pg_exchange(struct cairn_pg *pg)
 	if (!pg->conn)
 		return CAIRN_E_BUSY;
 	enum cairn_status status = pg->queued;
-	if (status != CAIRN_OK) { /* half of it may have been sent */
+	if (status != CAIRN_OK) { /* some of the statements may have been sent */
 		(void)connection_lose(pg, status == CAIRN_E_NOMEM ? "no memory" : PQerrorMessage(pg->conn));
 		return status;
 	}

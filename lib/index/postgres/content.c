@@ -5,7 +5,7 @@
 static const char CONTENT_USE[] =
 	"UPDATE content c SET uses = c.uses + k.n FROM (SELECT id, sum(n) AS n FROM unnest($1::bigint[], $2::bigint[])"
 	" u(id, n) GROUP BY id) k WHERE c.id = k.id";
-/* Inline contents no longer count in the stored size. */
+/* Removes the contents. Inline ones no longer count in the stored size. */
 static const char CONTENT_DROP[] =
 	"WITH gone AS (DELETE FROM content WHERE id = ANY($1) AND uses = 0"
 	" RETURNING repo, CASE WHEN key IS NULL THEN 0 ELSE size END AS bytes),"

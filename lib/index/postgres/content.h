@@ -4,10 +4,10 @@
 
 #include "index/postgres/write.h"
 
-/** Queues changes of contents' numbers of entries, by +1 or -1, and the removal of contents without entries.
- * @param contents, times  of equal length; contents may repeat @return for cairn_pg_used() */
+/** Queues changes of contents' numbers of entries by +1 or -1, and the removal of contents without entries.
+ * @param contents, times  arrays of equal length; contents may repeat @return for cairn_pg_used() */
 unsigned cairn_pg_queue_use(struct cairn_pg_tx *tx, struct cairn_pg_array *contents, struct cairn_pg_array *times);
-/** Takes the results after the exchange. @param owner  of the contents' repository */
+/** Reads the results of cairn_pg_queue_use() after the exchange. @param owner  owner of the repository's files */
 void cairn_pg_used(struct cairn_pg_tx *tx, unsigned queued, int64_t owner);
 
 #endif

@@ -1,15 +1,16 @@
-/* Records copies as dead. A copy's name is used by one upload, and death is final: objects of copies in the table
- * `dead` are removed, and no row ever names such a copy again. Writing transactions run one after the other (they lock
- * the row `state`), so naming and killing a copy cannot race. */
+/* Records copies as dead. A copy id belongs to one upload, and death is final: no row ever names a copy in the table
+ * `dead` again, and its object is removed. Writing transactions run one after the other (they lock the row `state`), so
+ * naming and killing a copy cannot race. */
 #include "index/postgres/engine.h"
 
 #include "base/sum.h"
 
 #include <inttypes.h>
 
-enum { COPIES_KEPT_S = 7 * 24 * 3600 }; /* a removed copy stays dead, for uploads that slept with its name */
+/* a removed copy stays dead so long, because a suspended upload may still name it */
+enum { COPIES_KEPT_S = 7 * 24 * 3600 };
 
-/* The server's clock: no daemon's clock may decide when a dead copy is forgotten. */
+/* The server's clock. No daemon's clock may decide when a dead copy is forgotten. */
 #define COPIES_NOW "extract(epoch FROM now())::bigint"
 /* $1: copies, $2: the hashes of their xorbs. */
 #define COPIES_UNNAMED                                                                                                 \
@@ -27,7 +28,7 @@ static const char COPIES_FIND_DEAD[] =
 static const char COPIES_EACH_UNNAMED[] =
 	"SELECT found.copy, found.hash" COPIES_UNNAMED " AND (SELECT true FROM dead WHERE dead.copy = found.copy"
 	" AND NOT dead.buried LIMIT 1) IS NULL";
-/* A buried copy may be here again: its PUT was abandoned and came late. */
+/* A removed copy may have returned: its abandoned PUT arrived late. */
 static const char COPIES_WRITE_OFF[] =
 	"INSERT INTO dead(copy, hash, at) SELECT found.copy, found.hash, " COPIES_NOW COPIES_UNNAMED
 	" ON CONFLICT(copy) DO UPDATE SET buried = false WHERE dead.buried";
@@ -65,8 +66,8 @@ void cairn_pg_kill_copies_of(struct cairn_pg_tx *tx, struct cairn_pg_array *xorb
 	(void)cairn_pg_queue(&tx->pg, COPIES_KILL_OF, CAIRN_ARGS(cairn_pg_int8s(xorbs)));
 }
 
-/* Runs in a transaction of the writer: a reader could see a former leader's state, which no other server has, and live
- * copies would be removed. This transaction's record in the log comes after all commits that it saw. */
+/* Runs in a transaction of the writer. A reader might see the state of a former leader that no other server has, and
+ * live copies would be removed. This transaction's record in the log comes after all commits that it saw. */
 enum cairn_status cairn_pg_find_dead(struct cairn_pg_tx *tx, struct cairn_index_find_dead *find)
 {
 	const PGresult *r;
@@ -102,7 +103,7 @@ enum cairn_status cairn_postgres_count_dead(struct cairn_index *ix, uint64_t *n)
 	return CAIRN_OK;
 }
 
-/* Fills two arrays of the same length, for copies. */
+/* Fills two arrays of equal length with the names and hashes of copies. */
 static void copies_add_found(struct cairn_pg_array *names, struct cairn_pg_array *hashes,
 			     const struct cairn_index_copy *copies, uint32_t n)
 {

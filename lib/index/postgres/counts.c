@@ -1,7 +1,7 @@
-/* Counts of the index, from commits of this process and answers of the server, and statistics. */
+/* Counts of the index, read from this process's commits and the server's answers; and statistics. */
 #include "index/postgres/engine.h"
 
-/* Commits of this process and answers of the server arrive here in any order. For one server the number of withdrawals
+/* Counts of this process's commits and of the server's answers arrive in any order. A server's number of withdrawals
  * only grows. Another server may give the same number to other withdrawals, so n_withdrawals counts changes. */
 void cairn_pg_note_counts(struct cairn_postgres *p, const struct cairn_index_counts *counts, int64_t server)
 {

@@ -1,5 +1,5 @@
-/* Chunk queries: finds rows by prefix, proves one by its list, and answers with its xorb and the neighbours. Each
- * statement has its own snapshot: lists never change, and a xorb removed meanwhile is left out. */
+/* Chunk queries: finds rows by prefix, compares one with its chunk list, and answers with its xorb and the xorb's
+ * neighbours. Each statement has its own snapshot: lists never change, and a xorb removed meanwhile is left out. */
 #include "index/postgres/engine.h"
 
 #include "base/bytes.h"
@@ -7,28 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEDUPE_TRIES_MAX = 8 }; /* rows of one scope whose lists are read */
+enum { DEDUPE_TRIES_MAX = 8 }; /* most rows of one scope whose lists are read */
 
-/* Rows of other scopes are never read, so the time does not reveal whether there are any. */
+/* Reads no rows of other scopes, so that the time does not reveal whether there are any. */
 static const char DEDUPE_ROWS[] =
 	"(SELECT xorb, place, shard, scope FROM dedupe WHERE prefix = $1 AND scope = 0 ORDER BY xorb LIMIT $3)"
 	" UNION ALL (SELECT xorb, place, shard, scope FROM dedupe WHERE prefix = $1"
 	" AND scope = (SELECT id FROM scope WHERE name = $2 AND id <> 0) ORDER BY xorb LIMIT $3)";
 static const char DEDUPE_SCOPE[] = "SELECT id FROM scope WHERE name = $1";
-/* The chunk at this place of the list must be the requested one. */
+/* Reads the list only if the chunk at this place may be the requested one. */
 static const char DEDUPE_FIRST[] =
 	"SELECT " CAIRN_POSTGRES_XORB ", l.spans, l.hashes FROM xorb x JOIN list l ON l.xorb = x.id"
-	" WHERE x.id = $1 AND substring(l.hashes FROM $2::int FOR 32) = $3";
+	" WHERE x.id = $1 AND (x.withdrawn IS NULL OR $4 <> 0)"
+	" AND substring(l.hashes FROM $2::int FOR 32) = $3";
 static const char DEDUPE_NEIGHBOURS[] =
 	"SELECT " CAIRN_POSTGRES_XORB ", l.spans, l.hashes FROM member m JOIN xorb x ON x.id = m.xorb"
 	" JOIN list l ON l.xorb = x.id WHERE m.shard = $1 AND m.xorb > $2 AND m.xorb <> $3 AND x.retired IS NULL"
-	" ORDER BY m.xorb LIMIT 8";
+	" AND (x.withdrawn IS NULL OR $4 <> 0) ORDER BY m.xorb LIMIT 8";
 static const char DEDUPE_ELIGIBLE[] = "SELECT place FROM dedupe WHERE xorb = $1 AND scope IN (0, $2)";
 
 struct dedupe_query {
 	struct cairn_pg *pg;
 	const struct cairn_hash *chunk;
-	int64_t own_scope;   /* the caller's; 0: the shared one, or unknown */
+	bool withdrawn;      /* also finds withdrawn xorbs */
+	int64_t own_scope;   /* the caller's scope; 0: the shared one, or unknown */
 	int64_t xorb, shard; /* of the row that matched */
 	struct cairn_chunk_list list;
 	struct cairn_index_dedupe_xorb answer;
@@ -44,7 +46,7 @@ static void dedupe_query_fini(struct dedupe_query *q)
 	free(q->eligible);
 }
 
-/* Reads the places of the eligible chunks that the caller may see, ascending. */
+/* Lists the places of the eligible chunks that the caller may see, ascending. */
 static enum cairn_status dedupe_eligible(struct dedupe_query *q)
 {
 	bool marked[CAIRN_XORB_CHUNKS_MAX] = {false};
@@ -63,8 +65,8 @@ static enum cairn_status dedupe_eligible(struct dedupe_query *q)
 	return status;
 }
 
-/* Visits one xorb. @return CAIRN_E_DAMAGED its row is damaged */
-static enum cairn_status dedupe_tell(struct dedupe_query *q, const PGresult *r, int row)
+/* Visits one xorb. @return CAIRN_E_DAMAGED the xorb's row is damaged */
+static enum cairn_status dedupe_visit(struct dedupe_query *q, const PGresult *r, int row)
 {
 	if (!cairn_pg_xorb_row(r, row, &q->answer.xorb))
 		return CAIRN_E_DAMAGED;
@@ -76,22 +78,24 @@ static enum cairn_status dedupe_tell(struct dedupe_query *q, const PGresult *r, 
 	return status;
 }
 
-/* Compares the whole hash, as the prefix proves little. @param[out] proved  it is the chunk, and was visited */
+/* Compares the whole hash, because other chunks may have the same prefix. @param[out] proved  the chunk is the
+ * requested one, and was visited */
 static enum cairn_status dedupe_try(struct dedupe_query *q, int64_t xorb, int64_t place, bool *proved)
 {
 	CLEANUP(cairn_pg_clearp) PGresult *kept = NULL;
 	const PGresult *r;
 	if (place < 0 || place >= CAIRN_XORB_CHUNKS_MAX)
 		return CAIRN_OK;
-	enum cairn_status status = cairn_pg_ask(
-		q->pg, DEDUPE_FIRST,
-		CAIRN_ARGS(cairn_db_int(xorb), cairn_db_int(place * CAIRN_HASH_BYTES + 1), cairn_db_hash(q->chunk)),
-		&r);
+	enum cairn_status status =
+		cairn_pg_ask(q->pg, DEDUPE_FIRST,
+			     CAIRN_ARGS(cairn_db_int(xorb), cairn_db_int(place * CAIRN_HASH_BYTES + 1),
+					cairn_db_hash(q->chunk), cairn_db_int(q->withdrawn)),
+			     &r);
 	if (status != CAIRN_OK || PQntuples(r) == 0)
 		return status;
 	*proved = true;
 	kept = cairn_pg_keep(q->pg, r);
-	return dedupe_tell(q, kept, 0);
+	return dedupe_visit(q, kept, 0);
 }
 
 static enum cairn_status dedupe_find(struct dedupe_query *q, const PGresult *rows, bool *proved)
@@ -105,28 +109,29 @@ static enum cairn_status dedupe_find(struct dedupe_query *q, const PGresult *row
 	return status;
 }
 
-/* Skips damaged neighbours: they are extras, and the requested xorb is sound. */
+/* Visits the neighbours, except damaged ones: the requested xorb is sound all the same. */
 static enum cairn_status dedupe_neighbours(struct dedupe_query *q)
 {
 	for (int64_t after = 0;;) {
 		CLEANUP(cairn_pg_clearp) PGresult *kept = NULL;
 		const PGresult *r;
-		enum cairn_status status = cairn_pg_ask(
-			q->pg, DEDUPE_NEIGHBOURS,
-			CAIRN_ARGS(cairn_db_int(q->shard), cairn_db_int(after), cairn_db_int(q->xorb)), &r);
+		enum cairn_status status = cairn_pg_ask(q->pg, DEDUPE_NEIGHBOURS,
+							CAIRN_ARGS(cairn_db_int(q->shard), cairn_db_int(after),
+								   cairn_db_int(q->xorb), cairn_db_int(q->withdrawn)),
+							&r);
 		if (status != CAIRN_OK || PQntuples(r) == 0)
 			return status;
 		kept = cairn_pg_keep(q->pg, r);
 		for (int i = 0; i < PQntuples(kept); i++) {
 			after = cairn_pg_get_int8(kept, i, 0);
-			status = dedupe_tell(q, kept, i);
+			status = dedupe_visit(q, kept, i);
 			if (q->stopped || (status != CAIRN_OK && status != CAIRN_E_DAMAGED))
 				return status;
 		}
 	}
 }
 
-/* There is no filter, since other daemons add rows, too. cairn_postgres_screen() finds misses instead. */
+/* Uses no filter, because other daemons add rows, too. cairn_postgres_screen() finds misses instead. */
 bool cairn_postgres_may_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk)
 {
 	(void)ix;
@@ -136,9 +141,11 @@ bool cairn_postgres_may_dedupe(struct cairn_index *ix, const char *scope, const 
 }
 
 enum cairn_status cairn_postgres_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
+					bool withdrawn,
 					bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx)
 {
-	CLEANUP(dedupe_query_fini) struct dedupe_query q = {.chunk = chunk, .visit = visit, .ctx = ctx};
+	CLEANUP(dedupe_query_fini)
+	struct dedupe_query q = {.chunk = chunk, .withdrawn = withdrawn, .visit = visit, .ctx = ctx};
 	CLEANUP(cairn_pg_givep) struct cairn_pg_reader *reader = NULL;
 	CLEANUP(cairn_pg_clearp) PGresult *rows = NULL;
 	bool proved = false;

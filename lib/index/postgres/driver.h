@@ -1,4 +1,4 @@
-/* The driver for PostgreSQL: passes statements on to the connection, which prepares and pipelines them. */
+/* The driver for PostgreSQL: passes statements to the connection, which prepares and pipelines them. */
 #ifndef CAIRN_INDEX_POSTGRES_DRIVER_H
 #define CAIRN_INDEX_POSTGRES_DRIVER_H
 

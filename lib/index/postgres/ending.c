@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { ENDING_TRY_MS = 2000 }; /* temporary failures are retried for so long */
+enum { ENDING_TRY_MS = 2000 }; /* a temporary failure is retried for so long */
 
-/* An explicit record: a lock on a row would write one, too, but only as a side effect. */
+/* Writes an explicit record. A lock on a row would write one, too, but only as a side effect. */
 static const char ENDING_RECORD[] = "SELECT pg_logical_emit_message(true, 'cairn', '')";
 static const char ENDING_COMMIT[] = "COMMIT";
 
@@ -18,7 +18,7 @@ void cairn_pg_queue_record(struct cairn_pg *pg)
 	(void)cairn_pg_queue(pg, ENDING_RECORD, NULL);
 }
 
-/* The COMMIT of a failed transaction is answered with ROLLBACK. */
+/* Returns the outcome of a COMMIT. If the transaction has failed, its answer is ROLLBACK. */
 static enum cairn_status ending_judge(const struct cairn_pg *pg, unsigned commit, struct cairn_diag *diag)
 {
 	if (pg->warned)
@@ -35,7 +35,7 @@ enum cairn_status cairn_pg_end(struct cairn_pg *pg, struct cairn_pg_ending *endi
 	unsigned commit = cairn_pg_queue(pg, ENDING_COMMIT, NULL);
 	ending->sent = false;
 	if (!pg->conn || pg->queued != CAIRN_OK || PQpipelineSync(pg->conn) != 1)
-		return cairn_pg_fail(pg, diag, "the index cannot be written"); /* rolling back closes it */
+		return cairn_pg_fail(pg, diag, "the index cannot be written"); /* rolling back closes the connection */
 	ending->sent = true;
 	pg->warned = false;
 	int64_t began_ms = cairn_clock_mono_ms();
@@ -48,11 +48,11 @@ enum cairn_status cairn_pg_end(struct cairn_pg *pg, struct cairn_pg_ending *endi
 	if (ending->parked)
 		return cairn_fail(diag, CAIRN_E_BUSY, "index.silent", CAIRN_NO_OFFSET,
 				  "PostgreSQL does not acknowledge a commit: look whether its standbys are there");
-	ending->sent = !pg->conn; /* an answered failure is certain; without an answer it is not */
+	ending->sent = !pg->conn; /* a failure with an answer is certain; without an answer it is not */
 	return cairn_pg_fail(pg, diag, "the index cannot be written");
 }
 
-/* Its caller no longer needs the outcome, but the COMMIT keeps its locks until it ends. */
+/* The caller no longer needs the outcome, but the COMMIT keeps its locks until it ends. */
 enum cairn_status cairn_pg_unpark(struct cairn_pg *pg, struct cairn_pg_ending *ending, struct cairn_diag *diag)
 {
 	if (ending->parked) {
@@ -71,8 +71,6 @@ enum cairn_status cairn_pg_unpark(struct cairn_pg *pg, struct cairn_pg_ending *e
 	return CAIRN_OK;
 }
 
-/* --- again -------------------------------------------------------------------------------------------------------- */
-
 void cairn_pg_try(struct cairn_pg *pg, struct cairn_pg_tries *tries)
 {
 	pg->message[0] = pg->sqlstate[0] = '\0';
@@ -83,7 +81,8 @@ void cairn_pg_try(struct cairn_pg *pg, struct cairn_pg_tries *tries)
 bool cairn_pg_try_again(struct cairn_pg *pg, struct cairn_pg_tries *tries, bool may)
 {
 	static const long WAITS_MS[] = {0, 10, 40, 160};
-	bool goes_by = pg->message[0] != '\0' && cairn_pg_goes_by(pg->sqlstate) && !cairn_pg_watch_is_down(pg->watch);
+	bool goes_by =
+		pg->message[0] != '\0' && cairn_pg_is_temporary(pg->sqlstate) && !cairn_pg_watch_is_down(pg->watch);
 	bool late = cairn_clock_mono_ms() - tries->began_ms >= ENDING_TRY_MS;
 	if (!goes_by || !may || late) {
 		if (late && !pg->conn)

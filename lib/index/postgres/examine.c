@@ -1,4 +1,4 @@
-/* Checks in one snapshot that tables agree. PostgreSQL's own tools check pages and trees (amcheck, checksums). */
+/* Checks in one snapshot that the tables agree. PostgreSQL's own tools check pages and trees (amcheck, checksums). */
 #include "index/examine.h"
 #include "index/postgres/engine.h"
 #include "index/rows.h"
@@ -11,7 +11,7 @@ static const char EXAMINE_END[] = "ROLLBACK";
 static const char EXAMINE_FILES[] = "SELECT hash, size, terms, id FROM file WHERE id > $1 ORDER BY id LIMIT 256";
 static const char EXAMINE_REFERENCES[] =
 	"SELECT xorb, file FROM reference WHERE file > $1 AND file <= $2 ORDER BY file, xorb";
-/* Bytes of inline files, of which each is at most 64 KiB. */
+/* Reads inline files, each of at most 64 KiB. */
 static const char EXAMINE_CONTENTS[] =
 	"SELECT id, key, size, body FROM content WHERE id > $1 AND key IS NOT NULL AND body IS NOT NULL ORDER BY id LIMIT 64";
 static const char EXAMINE_CONTENT_NAME[] =
@@ -21,14 +21,13 @@ static const char EXAMINE_CONTENT_NAME[] =
 static const char EXAMINE_STRAY[] =
 	"SELECT count(*) FROM reference r WHERE NOT EXISTS(SELECT 1 FROM file f WHERE f.id = r.file)";
 
-/* The size of an owner's files. Looks each file up, so that no plan reads all files for each owner. */
+/* Sums the size of an owner's files. Looks each file up, so that no plan reads all files for each owner. */
 #define EXAMINE_HELD(owner)                                                                                            \
 	"(SELECT coalesce(sum((SELECT " CAIRN_POSTGRES_FILE_COUNTS(                                                    \
 		"f.size") " FROM file f WHERE f.id = w.file)), 0)"                                                     \
 			  " FROM (SELECT DISTINCT file FROM file_owner WHERE scope + 0 = " owner ") w)"
 
-/* Sums up inline contents, rows and former names of each repository, as they count for its quota. Reads each table
- * once. */
+/* Sums inline contents, rows and former names of each repository, as they count for quotas. Reads each table once. */
 #define EXAMINE_AND(repo, counts, from) " UNION ALL SELECT " repo ", " counts " FROM " from
 #define EXAMINE_ROWS                                                                                                            \
 	"(SELECT repo, sum(counts) AS counts FROM (SELECT repo, size AS counts FROM content WHERE key IS NOT NULL" EXAMINE_AND( \
@@ -39,8 +38,8 @@ static const char EXAMINE_STRAY[] =
 				EXAMINE_AND("repo", CAIRN_SQL_OBJECT_COUNTS(POSTGRES), "object")                                \
 					EXAMINE_AND("repo", CAIRN_SQL_FORMER_COUNTS, "former") ") n GROUP BY repo)"
 
-/* Each query counts wrong rows. */
-static const struct examine_look {
+/* Queries, each of which counts the wrong rows of one kind. */
+static const struct examine_query {
 	enum cairn_index_fault_kind kind;
 	const char *sql, *text;
 } LOOKS[] = {
@@ -77,6 +76,11 @@ static const struct examine_look {
 	 " WHERE p.file = c.file AND p.scope = r.scope))",
 	 "contents without a repository, or of one that neither owns their file nor has it in a pull request"},
 	{CAIRN_INDEX_FAULT_LINK,
+	 "SELECT count(*) FROM mirror_part p JOIN content c ON c.id = p.content JOIN repo r ON r.id = c.repo"
+	 " WHERE c.file IS NOT NULL OR NOT EXISTS(SELECT 1 FROM file_owner w WHERE w.file = p.file"
+	 " AND w.scope = r.scope)",
+	 "parts of a repository that does not own their file, or of a content that has its bytes"},
+	{CAIRN_INDEX_FAULT_LINK,
 	 "SELECT count(*) FROM content c LEFT JOIN (SELECT content, count(*) AS n FROM entry WHERE content IS NOT NULL"
 	 " GROUP BY content) e ON e.content = c.id WHERE c.uses <> coalesce(e.n, 0)",
 	 "contents that count other entries than they are of"},
@@ -108,7 +112,7 @@ static const struct examine_look {
 	{CAIRN_INDEX_FAULT_LINK,
 	 "SELECT count(*) FROM tag t JOIN repo r ON r.id = t.repo"
 	 " WHERE (t.kind, t.private) IS DISTINCT FROM (r.kind, r.private) OR r.dropped IS NOT NULL",
-	 "words of cards that say otherwise than their repository whether it is private"},
+	 "words of cards that disagree with their repository about whether it is private"},
 	{CAIRN_INDEX_FAULT_COUNT,
 	 "SELECT count(*) FROM state WHERE files <> (SELECT count(*) FROM file)"
 	 " OR xorbs <> (SELECT count(*) FROM xorb) OR shards <> (SELECT count(*) FROM shard)"
@@ -131,7 +135,7 @@ static void examine_report(struct examine *e, enum cairn_index_fault_kind kind, 
 		e->visit(e->ctx, &fault);
 }
 
-static enum cairn_status examine_count(struct examine *e, const struct examine_look *look)
+static enum cairn_status examine_count(struct examine *e, const struct examine_query *look)
 {
 	char text[192];
 	const PGresult *r;
@@ -183,7 +187,7 @@ static enum cairn_status examine_file(struct examine *e, const PGresult *files, 
 	return CAIRN_OK;
 }
 
-/* @param[in,out] after  the last file looked at @param[out] more  false: there were none */
+/* @param[in,out] after  the last file examined @param[out] more  false: there are no further files */
 static enum cairn_status examine_page(struct examine *e, int64_t *after, bool *more)
 {
 	CLEANUP(cairn_pg_clearp) PGresult *files = NULL;
@@ -206,8 +210,8 @@ static enum cairn_status examine_page(struct examine *e, int64_t *after, bool *m
 
 static enum cairn_status examine_references(struct examine *e)
 {
-	static const struct examine_look STRAY = {CAIRN_INDEX_FAULT_REFERENCE, EXAMINE_STRAY,
-						  "references of files that are not there"};
+	static const struct examine_query STRAY = {CAIRN_INDEX_FAULT_REFERENCE, EXAMINE_STRAY,
+						   "references of files that are not there"};
 	enum cairn_status status = examine_count(e, &STRAY);
 	int64_t after = 0;
 	if (status == CAIRN_OK)
@@ -219,7 +223,7 @@ static enum cairn_status examine_references(struct examine *e)
 
 /* --- inline files ------------------------------------------------------------------------------------------------- */
 
-/* Finding an entry by its content takes a scan; few are needed when little is wrong. */
+/* Reports an inline file. Finding the entry of a content takes a scan; few are needed if little is wrong. */
 static enum cairn_status examine_report_content(struct examine *e, int64_t content)
 {
 	char text[CAIRN_ROWS_INLINE_TEXT_BYTES], part[4][CAIRN_INDEX_PATH_MAX + 1] = {"?", "?", "", "?"};
@@ -234,7 +238,7 @@ static enum cairn_status examine_report_content(struct examine *e, int64_t conte
 	return CAIRN_OK;
 }
 
-/* @param[in,out] after  the last content looked at @param[out] more  false: there were none */
+/* @param[in,out] after  the last content examined @param[out] more  false: there are no further contents */
 static enum cairn_status examine_contents_page(struct examine *e, int64_t *after, bool *more)
 {
 	CLEANUP(cairn_pg_clearp) PGresult *page = NULL;

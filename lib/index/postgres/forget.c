@@ -1,12 +1,11 @@
-/* Takes files from an owner. */
+/* Removes the ownership of files. */
 #include "index/postgres/own.h"
 
 #include "base/sum.h"
 
 static const char FORGET_FIND[] = "SELECT id FROM file WHERE hash = $1";
 #define FORGET_SCOPE "($2::text IS NULL OR scope = (SELECT id FROM scope WHERE name = $2))"
-/* Run before a file is taken from an owner, or from all: subtracts it from counts, and removes it from objects and
- * contents. */
+/* Run before an owner, or everybody, loses a file: removes it from counts, rows of buckets and contents. */
 static const char *const FORGET_USES[] = {
 	"UPDATE repo SET stored = stored - (SELECT " CAIRN_POSTGRES_FILE_COUNTS(
 		"size") " FROM file WHERE id = $1) WHERE scope ="
@@ -20,18 +19,20 @@ static const char *const FORGET_USES[] = {
 			  " WHERE n.repo = repo.id AND " FORGET_SCOPE,
 	"DELETE FROM object WHERE file = $1 AND repo IN (SELECT id FROM repo WHERE " FORGET_SCOPE ")",
 	"UPDATE content SET file = NULL WHERE file = $1 AND repo IN (SELECT id FROM repo WHERE " FORGET_SCOPE ")",
+	"DELETE FROM mirror_part p USING content c WHERE p.file = $1 AND c.id = p.content AND c.repo IN (SELECT id FROM"
+	" repo WHERE " FORGET_SCOPE ")",
 	/* pull requests that name the owner's file, in repositories that do not have it themselves */
 	"UPDATE content SET file = NULL WHERE file = $1 AND repo IN (SELECT r.id FROM proposed p JOIN repo r"
 	" ON r.scope = p.scope WHERE p.file = $1 AND p.holder = (SELECT id FROM scope WHERE name = $2)"
 	" AND NOT EXISTS(SELECT 1 FROM file_owner o WHERE o.file = $1 AND o.scope = p.scope))",
 };
-/* Takes the file from pull requests of the repository, or of the bucket that has it for them. */
+/* Removes the file from pull requests of the repository, or of the bucket that holds it for them. */
 static const char FORGET_PROPOSED[] = "DELETE FROM proposed WHERE file = $1 AND ($2::text IS NULL OR scope ="
 				      " (SELECT id FROM scope WHERE name = $2) OR holder ="
 				      " (SELECT id FROM scope WHERE name = $2))";
 static const char FORGET_OWNER[] = "DELETE FROM file_owner WHERE file = $1 AND " FORGET_SCOPE;
 
-/* @param[out] id  0: there is no such file */
+/* @param[out] id  0: no such file */
 static enum cairn_status forget_find(struct cairn_pg_tx *tx, const struct cairn_hash *hash, int64_t *id)
 {
 	const PGresult *r;

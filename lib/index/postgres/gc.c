@@ -5,14 +5,18 @@
 #include "base/clock.h"
 #include "base/sum.h"
 
-enum { GC_PAGE = 128 }; /* xorbs looked at in one exchange */
+enum { GC_PAGE = 128 }; /* xorbs examined in one exchange */
 
 static const char GC_WITHDRAW[] = "DELETE FROM dedupe WHERE xorb = ANY($1)";
-static const char GC_MARK_PAGE[] =
-	"SELECT id, retired IS NULL AND at <= $2 AND (SELECT true FROM reference r WHERE r.xorb = x.id LIMIT 1) IS NULL"
-	" FROM xorb x WHERE id > $1 ORDER BY id LIMIT $3";
-static const char GC_RETIRE[] = "UPDATE xorb SET retired = $2 WHERE id = ANY($1)";
-/* Locks the rows first. A later statement, in a new snapshot, looks for references to them, so that it sees those that
+/* Retires a xorb that was withdrawn long ago even if it arrived lately. */
+static const char GC_MARK_PAGE[] = "SELECT id, retired IS NULL AND (at <= $2 OR (withdrawn <= $2 AND at <= $4))"
+				   " AND (SELECT true FROM reference r WHERE r.xorb = x.id LIMIT 1) IS NULL"
+				   " FROM xorb x WHERE id > $1 ORDER BY id LIMIT $3";
+/* A withdrawn xorb counts as retired since its withdrawal, because it was not offered since then. But it counts as
+ * retired since $3 at the earliest. */
+static const char GC_RETIRE[] =
+	"UPDATE xorb SET retired = least(greatest(coalesce(withdrawn, $2), $3), $2), withdrawn = NULL WHERE id = ANY($1)";
+/* Locks the rows first. A later statement with a new snapshot then looks for references to them, and sees those that
  * another transaction was about to commit. */
 static const char GC_SWEEP_PAGE[] =
 	"SELECT id, hash, stored FROM xorb WHERE retired <= $1 ORDER BY retired, id LIMIT $2"
@@ -24,14 +28,14 @@ static const char GC_DROP_MEMBERS[] =
 static const char GC_DROP_LISTS[] = "DELETE FROM list WHERE xorb = ANY($1)";
 static const char GC_DROP_XORBS[] = "DELETE FROM xorb WHERE id = ANY($1)";
 
-/* Lets all daemons notice that xorbs are no longer offered or stored. */
+/* Tells all daemons that xorbs are no longer offered or stored. */
 static void gc_count_removal(struct cairn_pg_tx *tx)
 {
 	cairn_advance(&tx->counts.collection);
 	cairn_add(&tx->counts.withdrawn, 1);
 }
 
-/* Withdraws xorbs, which are no longer offered. */
+/* Stops offering xorbs. */
 static enum cairn_status gc_withdraw(struct cairn_pg_tx *tx, struct cairn_pg_array *xorbs)
 {
 	int64_t n = 0;
@@ -42,7 +46,7 @@ static enum cairn_status gc_withdraw(struct cairn_pg_tx *tx, struct cairn_pg_arr
 
 /* --- retiring ----------------------------------------------------------------------------------------------------- */
 
-/* Looks at a page from next_id on, and at its xorbs that nothing needs. */
+/* Examines a page from next_id on, and lists the xorbs that nothing needs. */
 static enum cairn_status gc_mark_page(struct cairn_pg_tx *tx, struct cairn_index_gc_mark *mark,
 				      struct cairn_pg_array *retired)
 {
@@ -51,7 +55,7 @@ static enum cairn_status gc_mark_page(struct cairn_pg_tx *tx, struct cairn_index
 	enum cairn_status status =
 		cairn_pg_ask(&tx->pg, GC_MARK_PAGE,
 			     CAIRN_ARGS(cairn_db_int(mark->next_id), cairn_db_int(mark->now_unix_s - mark->grace_s),
-					cairn_db_int(GC_PAGE)),
+					cairn_db_int(GC_PAGE), cairn_db_int(mark->now_unix_s - mark->keep_s)),
 			     &r);
 	if (status != CAIRN_OK)
 		return status;
@@ -78,7 +82,8 @@ enum cairn_status cairn_pg_gc_mark(struct cairn_pg_tx *tx, struct cairn_index_gc
 		enum cairn_status status = gc_mark_page(tx, mark, &retired);
 		if (status == CAIRN_OK && retired.n > 0) {
 			(void)cairn_pg_queue(&tx->pg, GC_RETIRE,
-					     CAIRN_ARGS(cairn_pg_int8s(&retired), cairn_db_int(mark->now_unix_s)));
+					     CAIRN_ARGS(cairn_pg_int8s(&retired), cairn_db_int(mark->now_unix_s),
+							cairn_db_int(mark->now_unix_s - mark->grace_s + mark->keep_s)));
 			status = gc_withdraw(tx, &retired);
 		}
 		if (status != CAIRN_OK)
@@ -170,7 +175,7 @@ enum cairn_status cairn_pg_gc_sweep(struct cairn_pg_tx *tx, struct cairn_index_g
 			tx->counts.stored_bytes = cairn_difference(tx->counts.stored_bytes, page.stored_bytes[i]);
 	}
 	if (kept.n > 0)
-		status = cairn_pg_keep_xorbs(tx, &kept, cairn_clock_unix_s());
+		status = cairn_pg_keep_xorbs(tx, &kept, false);
 	if (status == CAIRN_OK && gone.n > 0)
 		status = gc_remove(tx, &gone);
 	cairn_add(&tx->counts.xorbs, -(int64_t)sweep->n);

@@ -1,11 +1,12 @@
-/* Gives files of one repository to another, with its claims: proved ones stay proved, others count as copied. */
+/* Gives files of one repository to another, with the claims: proved ones stay proved, others become
+ * CAIRN_INDEX_COPIED. */
 #include "index/postgres/commit.h"
 #include "index/postgres/hub.h"
 #include "index/postgres/own.h"
 
 #include "base/clock.h"
 
-/* A file that the source lacks is reported when it is committed. */
+/* Skips a file that the source lacks: its commit reports it. */
 static const char ADOPT_NAMED[] =
 	"WITH wanted AS (SELECT DISTINCT m.file, u.sha256, m.proof FROM unnest($3::bytea[]) u(sha256)"
 	" CROSS JOIN LATERAL " CAIRN_PG_CLAIMED " m), added AS (INSERT INTO file_owner(file, scope, sha256, at, proof,"
@@ -16,13 +17,13 @@ static const char ADOPT_NAMED[] =
 			" AND (SELECT true FROM file_owner w WHERE w.file = f.id AND w.scope = $1 LIMIT 1) IS NULL),"
 			" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0)"
 			" SELECT bytes FROM s";
-/* Finds an owner's files among these by SHA-256, with the belief in each claim. */
+/* Finds those of an owner's files that have these SHA-256, with the belief in each claim. */
 static const char ADOPT_FIND[] =
 	"SELECT k.n, f.id, w.proof::bigint FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY k(hash, sha256, n)"
 	" CROSS JOIN LATERAL (SELECT id FROM file WHERE hash = k.hash LIMIT 1) f CROSS JOIN LATERAL"
 	" (SELECT proof FROM file_owner WHERE file = f.id AND scope = $1 AND sha256 = k.sha256 LIMIT 1) w"
 	" WHERE w.proof > 0";
-/* The number of an owner's claims on a file is limited. */
+/* Adds a claim, up to the limit for an owner and a file. */
 static const char ADOPT_CLAIM[] =
 	"INSERT INTO file_owner(file, scope, sha256, at, proof, due) SELECT DISTINCT k.file, $1, k.sha256, $2,"
 	" CASE k.proof WHEN 3 THEN 3 ELSE 1 END, CASE k.proof WHEN 3 THEN NULL ELSE 0 END"
@@ -57,8 +58,6 @@ enum cairn_status cairn_pg_adopt_named(struct cairn_pg_tx *tx, const struct cair
 	return status == CAIRN_OK ? cairn_pg_adopt_operations(tx, add->operations, add->n, source, owner) : status;
 }
 
-/* --- some files, to a repository that is there -------------------------------------------------------------------- */
-
 static unsigned adopt_queue_find(struct cairn_pg_tx *tx, const struct cairn_index_adopt_files *adopt, int64_t owner)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};
@@ -71,10 +70,10 @@ static unsigned adopt_queue_find(struct cairn_pg_tx *tx, const struct cairn_inde
 			      CAIRN_ARGS(cairn_db_int(owner), cairn_pg_byteas(&hashes), cairn_pg_byteas(&sha256s)));
 }
 
-/* The source's files and claims. */
+/* Files and claims of the source. */
 struct adopt_found {
 	struct cairn_pg_array files, sha256s, proofs;
-	struct cairn_pg_array scopes; /* the target's number, repeated */
+	struct cairn_pg_array scopes; /* the target's number, once for each file */
 };
 
 static void adopt_found_fini(struct adopt_found *found)
@@ -114,7 +113,7 @@ static void adopt_mark(bool marks[static CAIRN_INDEX_ADOPTED_MAX], const PGresul
 		marks[cairn_pg_get_int8(r, row, 0) - 1] = true;
 }
 
-/* Whether a claim was kept is checked at the end. */
+/* The end of the function checks whether the claims were stored. */
 static enum cairn_status adopt_write(struct cairn_pg_tx *tx, const struct cairn_index_adopt_files *adopt, int64_t owner,
 				     struct adopt_found *found, bool kept[static CAIRN_INDEX_ADOPTED_MAX])
 {

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* The owner of a repository, a ref's line, its head, and the id of the commit before. */
+/* Reads the owner of a repository, a ref's line, its head, and the id of the commit before. */
 static const char COMMIT_HEAD[] =
 	"SELECT p.scope, l.id, " CAIRN_PG_HEAD
 	", b.oid, r.commit_ FROM repo p LEFT JOIN ref r ON r.repo = p.id AND r.kind = $2"
@@ -110,13 +110,13 @@ static enum cairn_status commit_name(struct cairn_commits_new *c, const struct c
 	return cairn_commits_name(&c->oid, c->message, root, c->head.commit != 0 ? &c->head.oid : NULL, at_unix_s);
 }
 
-/* Dates the commit later while its id is taken. Two branches may get the same commit in the same second; to git these
- * are one, here they are two. */
+/* Makes the commit's date later until its id is free. Two branches may get the same commit in the same second; for git
+ * these are one commit, here they are two. */
 static enum cairn_status commit_name_later(struct cairn_pg_tx *tx, struct cairn_commits_new *c,
 					   const struct commit_row *row, int64_t at_unix_s, struct cairn_diag *diag)
 {
 	if (c->id)
-		return cairn_commits_known(diag);
+		return cairn_commits_id_is_taken(diag);
 	for (int64_t later = 1; later < CAIRN_COMMITS_SECONDS_MAX; later++) {
 		enum cairn_status status = commit_name(c, row->root, at_unix_s + later);
 		if (status != CAIRN_OK)
@@ -126,7 +126,7 @@ static enum cairn_status commit_name_later(struct cairn_pg_tx *tx, struct cairn_
 		if (status != CAIRN_OK || cairn_pg_changed(tx->pg.results[added]) > 0)
 			return status;
 	}
-	return cairn_commits_known(diag);
+	return cairn_commits_id_is_taken(diag);
 }
 
 enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_commits_new *c,
@@ -158,7 +158,7 @@ enum cairn_status cairn_pg_add_commit_row(struct cairn_pg_tx *tx, struct cairn_c
 
 /* --- committing --------------------------------------------------------------------------------------------------- */
 
-/* @param[out] root  the root after the operations */
+/* @param[out] root  id of the top folder after the operations */
 static enum cairn_status commit_edit(struct cairn_commits_new *c, struct cairn_pg_edit *edit,
 				     struct cairn_git_oid *root)
 {
@@ -169,7 +169,7 @@ static enum cairn_status commit_edit(struct cairn_commits_new *c, struct cairn_p
 	if (status != CAIRN_OK)
 		return status;
 	edit->edit.commit = cairn_pg_get_int8(pg->results[next], 0, 0);
-	status = cairn_pg_edit_look(edit, c->operations, c->n);
+	status = cairn_pg_edit_prefetch(edit, c->operations, c->n);
 	if (status == CAIRN_OK)
 		status = cairn_edit_all(&edit->edit, c->operations, c->n);
 	cairn_crash_point(CAIRN_CRASH_COMMIT_EDITED);
@@ -185,7 +185,7 @@ static enum cairn_status commit_undo(struct cairn_pg_tx *tx, const struct cairn_
 	return cairn_pg_exchange(&tx->pg);
 }
 
-/* Nothing differs from the head: removes the rows of operations. Contents that got their bytes back leave none. */
+/* Removes the rows of operations that change nothing in the head. Contents that got their bytes back leave none. */
 static enum cairn_status commit_same(struct cairn_pg_edit *edit, const struct cairn_index_growth *before)
 {
 	struct cairn_pg_tx *tx = edit->tx;
@@ -259,7 +259,7 @@ enum cairn_status cairn_pg_first_line(struct cairn_pg_tx *tx, struct cairn_commi
 /* --- the requests ------------------------------------------------------------------------------------------------- */
 
 /* A retried request, whose answer was lost, names the head's parent. That is no conflict if all its changes are in the
- * head. A pull request ends only at the head that was seen. @param before  the parent's id; NULL: none */
+ * head. A pull request ends only at the head that the request names. @param before  the parent's id; NULL: none */
 static enum cairn_status commit_check_parent(const struct cairn_index_add_commit *add,
 					     const struct cairn_git_oid *before, struct cairn_commits_new *c,
 					     struct cairn_diag *diag)
@@ -293,7 +293,7 @@ enum cairn_status cairn_pg_find_commit(struct cairn_pg_tx *tx, const struct cair
 	return status == CAIRN_OK && checks ? commit_check_parent(add, has_before ? &before : NULL, c, diag) : status;
 }
 
-/* An ended pull request names its head from now on, as a tag does. */
+/* An ended pull request names its head for good, as a tag does. */
 static enum cairn_status commit_end_pull(struct cairn_pg_tx *tx, const struct cairn_index_add_commit *add,
 					 int64_t owner)
 {
@@ -301,7 +301,7 @@ static enum cairn_status commit_end_pull(struct cairn_pg_tx *tx, const struct ca
 	return cairn_records_end_pull(&tx->records, add, owner);
 }
 
-/* @param diag  of the request, whose second commit this may be */
+/* @param diag  the request's own, since this may be its second commit */
 static enum cairn_status commit_apply(struct cairn_pg_tx *tx, struct cairn_index_add_commit *add, bool *in_pieces,
 				      struct cairn_diag *diag)
 {

@@ -12,18 +12,18 @@
 #include <string.h>
 
 enum {
-	EDIT_LOOK = 4000,          /* operations read in advance at once, */
-	EDIT_LOOK_BYTES = 1 << 20, /* or bytes of inline files */
-	EDIT_ROWS = 10000,         /* of one statement */
-	EDIT_FOLDERS = 1000,       /* scanned in one */
+	EDIT_PREFETCH = 4000,          /* operations read in advance at once */
+	EDIT_PREFETCH_BYTES = 1 << 20, /* most bytes of their inline files */
+	EDIT_ROWS = 10000,             /* rows of one statement */
+	EDIT_FOLDERS = 1000,           /* folders scanned by one statement */
 };
-static const int64_t EDIT_ALL = INT64_MAX; /* all rows of the line, also those of the commit at hand */
+static const int64_t EDIT_ALL = INT64_MAX; /* all rows of the line, with those of the commit being made */
 
 static const char EDIT_FIND[] =
 	CAIRN_PG_CHAIN "SELECT k.n, e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0)"
 		       " FROM unnest($3::bytea[], $4::bytea[]) WITH ORDINALITY k(folder, name, n)" CAIRN_PG_CHAIN_ENTRY
 		       " LEFT JOIN content c ON c.id = e.content WHERE e.oid IS NOT NULL";
-/* For thousands of values at once: joins only what has an index. min(id + 0) prevents a walk over all ids. */
+/* For thousands of values at once: joins only tables by an index. min(id + 0) prevents a walk over all ids. */
 #define EDIT_MADE                                                                                                      \
 	" made AS MATERIALIZED (SELECT k.*, CASE WHEN k.known IS NULL AND k.nth = 1 THEN"                              \
 	" nextval((SELECT pg_get_serial_sequence('content', 'id')::regclass)) END AS id FROM k),"
@@ -38,7 +38,7 @@ static const char EDIT_INLINE[] =
 	" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.id = $1 AND s.bytes > 0)"
 	" SELECT m.n, coalesce(m.known, max(m.id) OVER (PARTITION BY m.key, m.body)), octet_length(m.body), s.bytes"
 	" FROM made m CROSS JOIN s";
-/* Contents for files that were uploaded to the repository, or for a proposal, under these SHA-256. */
+/* Makes contents of files that were uploaded to the repository, or for a proposal, under these SHA-256. */
 static const char EDIT_FILES[] =
 	"WITH k AS MATERIALIZED (SELECT u.n, u.sha256, m.file, f.size, (SELECT min(c.id + 0) FROM content c"
 	" WHERE c.file = m.file AND c.repo = $1 AND c.sha256 = u.sha256) AS known,"
@@ -48,13 +48,15 @@ static const char EDIT_FILES[] =
 	" added AS (INSERT INTO content(id, repo, uses, size, sha256, file) SELECT id, $1::bigint, 0, size, sha256, file"
 	" FROM made WHERE id IS NOT NULL)"
 	" SELECT m.n, coalesce(m.known, max(m.id) OVER (PARTITION BY m.sha256)), m.size FROM made m";
-/* Contents whose bytes are fetched later. A content without a pointer counts as an inline one. */
+/* Makes contents whose bytes are fetched later. A content without a pointer counts as an inline one. */
 static const char EDIT_ABSENT[] =
-	"WITH k AS MATERIALIZED (SELECT u.n, u.size, u.key, u.sha256, nextval((SELECT"
+	"WITH k AS MATERIALIZED (SELECT u.n, u.size, u.key, u.sha256, u.path, nextval((SELECT"
 	" pg_get_serial_sequence('content', 'id')::regclass)) AS id"
-	" FROM unnest($2::bigint[], $3::bigint[], $4::bytea[]) WITH ORDINALITY u(size, key, sha256, n)),"
-	" added AS (INSERT INTO content(id, repo, uses, size, key, sha256) SELECT id, $1::bigint, 0, size,"
-	" CASE WHEN sha256 = '' THEN key END, nullif(sha256, '') FROM k RETURNING size, key),"
+	" FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $6::bytea[])"
+	" WITH ORDINALITY u(size, key, sha256, path, n)),"
+	" added AS (INSERT INTO content(id, repo, uses, size, key, sha256, since, path) SELECT id, $1::bigint, 0, size,"
+	" CASE WHEN sha256 = '' THEN key END, nullif(sha256, ''), CASE WHEN sha256 <> '' THEN $5::bigint END,"
+	" CASE WHEN sha256 <> '' THEN path END FROM k RETURNING size, key),"
 	" s AS (SELECT coalesce(sum(size), 0)::bigint AS bytes FROM added WHERE key IS NOT NULL),"
 	" u AS (UPDATE repo SET stored = stored + s.bytes FROM s WHERE repo.id = $1 AND s.bytes > 0)"
 	" SELECT k.n, k.id, k.size, s.bytes FROM k CROSS JOIN s";
@@ -72,8 +74,8 @@ static const char EDIT_REVIVE[] =
 static const char EDIT_SCAN[] = CAIRN_PG_CHAIN
 	"SELECT e.folder, e.name, e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0) FROM " CAIRN_PG_CHAIN_PAGE
 	" LEFT JOIN content c ON c.id = e.content ORDER BY e.folder, e.name";
-/* Reads entries of several folders in order; of the first folder only those after a name. unnest() returns the folders
- * in order, and each lateral join keeps it; the reader checks the order. */
+/* Reads entries of several folders in order, in the first folder only those after a name. unnest() returns the folders
+ * in order, and each lateral join keeps the order; the reader checks it. */
 static const char EDIT_TREES[] = CAIRN_PG_CHAIN
 	"SELECT k.n, x.name, x.oid, x.content IS NULL FROM unnest($3::bytea[]) WITH ORDINALITY k(folder, n)"
 	" CROSS JOIN LATERAL (SELECT DISTINCT ON (y.name) y.* FROM chain h CROSS JOIN LATERAL"
@@ -83,10 +85,10 @@ static const char EDIT_TREES[] = CAIRN_PG_CHAIN
 
 /** The content of an operation that puts a file. */
 struct cairn_pg_edit_content {
-	int64_t id, size_bytes; /* id 0: there is none */
+	int64_t id, size_bytes; /* id 0: it does not exist */
 };
 
-/** The entry of a path, after the operations before. */
+/** The entry of a path, after the operations already applied. */
 struct cairn_pg_edit_path {
 	struct cairn_edit_entry entry;
 	bool unsent;
@@ -101,7 +103,7 @@ static int edit_path_compare(const void *a, const void *b)
 	return strcmp(((const struct cairn_pg_edit_path *)a)->path, ((const struct cairn_pg_edit_path *)b)->path);
 }
 
-/* Returns the path, or adds it without an entry. @return NULL: no memory */
+/* Finds or adds a path, without an entry. @return NULL: no memory */
 static struct cairn_pg_edit_path *edit_note(struct cairn_pg_edit *edit, const char *folder, const char *name,
 					    bool *added)
 {
@@ -149,21 +151,21 @@ static bool edit_entry(const PGresult *r, int row, int column, struct cairn_edit
 /* --- reading in advance ------------------------------------------------------------------------------------------- */
 
 /* A batch of reads. */
-struct edit_look {
+struct edit_prefetch {
 	struct cairn_pg_edit *edit;
 	struct cairn_pg_array folders, names, keys, bodies, sha256s;
-	struct cairn_pg_array absent_sizes, absent_keys, absent_sha256s;
-	struct cairn_pg_edit_path **paths; /* owned: those of folders and names */
+	struct cairn_pg_array absent_sizes, absent_keys, absent_sha256s, absent_paths;
+	struct cairn_pg_edit_path **paths; /* owned: the paths that folders and names list */
 	size_t n_paths, paths_cap;
-	uint32_t inline_ops[EDIT_LOOK], file_ops[EDIT_LOOK],
-		absent_ops[EDIT_LOOK]; /* of bodies, of sha256s, of absent_…: places in contents */
+	uint32_t inline_ops[EDIT_PREFETCH], file_ops[EDIT_PREFETCH],
+		absent_ops[EDIT_PREFETCH]; /* for bodies, sha256s and absent_…: indexes in contents */
 	size_t n_bytes;
 	unsigned asked_paths, asked_inline, asked_files, asked_absent;
 };
 
-static void edit_look_free(struct edit_look **look)
+static void edit_look_free(struct edit_prefetch **look)
 {
-	struct edit_look *l = *look;
+	struct edit_prefetch *l = *look;
 	if (!l)
 		return;
 	cairn_pg_array_fini(&l->folders);
@@ -174,11 +176,12 @@ static void edit_look_free(struct edit_look **look)
 	cairn_pg_array_fini(&l->absent_sizes);
 	cairn_pg_array_fini(&l->absent_keys);
 	cairn_pg_array_fini(&l->absent_sha256s);
+	cairn_pg_array_fini(&l->absent_paths);
 	free(l->paths);
 	free(l);
 }
 
-static void edit_look_empty(struct edit_look *l)
+static void edit_look_empty(struct edit_prefetch *l)
 {
 	cairn_pg_array_empty(&l->folders);
 	cairn_pg_array_empty(&l->names);
@@ -188,11 +191,12 @@ static void edit_look_empty(struct edit_look *l)
 	cairn_pg_array_empty(&l->absent_sizes);
 	cairn_pg_array_empty(&l->absent_keys);
 	cairn_pg_array_empty(&l->absent_sha256s);
+	cairn_pg_array_empty(&l->absent_paths);
 	l->n_paths = l->n_bytes = 0;
 }
 
-/* @param[out] known  the path and all folders above it were asked for before */
-static enum cairn_status edit_look_path(struct edit_look *l, const char *folder, const char *name, bool *known)
+/* @param[out] known  the path and all folders above it were queried already */
+static enum cairn_status edit_prefetch_path(struct edit_prefetch *l, const char *folder, const char *name, bool *known)
 {
 	bool added;
 	struct cairn_pg_edit_path *path = edit_note(l->edit, folder, name, &added);
@@ -212,23 +216,23 @@ static enum cairn_status edit_look_path(struct edit_look *l, const char *folder,
 	return CAIRN_OK;
 }
 
-/* Asks for a path and the folders above it. */
-static enum cairn_status edit_look_paths(struct edit_look *l, const char *path)
+/* Queries a path and the folders above it. */
+static enum cairn_status edit_prefetch_paths(struct edit_prefetch *l, const char *path)
 {
 	char at[CAIRN_INDEX_PATH_MAX + 1], folder[CAIRN_INDEX_PATH_MAX + 1];
 	enum cairn_status status = CAIRN_OK;
-	bool known = strlen(path) > CAIRN_INDEX_PATH_MAX; /* refused later */
+	bool known = strlen(path) > CAIRN_INDEX_PATH_MAX; /* a path that is too long is refused later */
 	(void)memccpy(at, path, '\0', sizeof(at));
 	while (!known && status == CAIRN_OK && at[0]) {
 		const char *name = cairn_entries_split(at, folder);
-		status = edit_look_path(l, folder, name, &known);
+		status = edit_prefetch_path(l, folder, name, &known);
 		(void)memccpy(at, folder, '\0', sizeof(at));
 	}
 	return status;
 }
 
-/* @param i  its place in contents */
-static enum cairn_status edit_look_operation(struct edit_look *l, uint32_t i)
+/* @param i  index of the operation and its content */
+static enum cairn_status edit_prefetch_operation(struct edit_prefetch *l, uint32_t i)
 {
 	const struct cairn_index_operation *o = &l->edit->looked[i];
 	if (o->kind == CAIRN_INDEX_PUT_INLINE) {
@@ -244,11 +248,12 @@ static enum cairn_status edit_look_operation(struct edit_look *l, uint32_t i)
 		cairn_pg_add_int8(&l->absent_sizes, (int64_t)o->size_bytes);
 		cairn_pg_add_int8(&l->absent_keys, (int64_t)cairn_get_u64le(o->oid.b));
 		cairn_pg_add_bytes(&l->absent_sha256s, o->sha256, o->has_pointer ? sizeof(o->sha256) : 0);
+		cairn_pg_add_bytes(&l->absent_paths, o->path, strlen(o->path));
 	}
-	return edit_look_paths(l, o->path);
+	return edit_prefetch_paths(l, o->path);
 }
 
-static void edit_queue_look(struct edit_look *l)
+static void edit_queue_prefetch(struct edit_prefetch *l)
 {
 	struct cairn_pg_edit *edit = l->edit;
 	l->asked_paths = cairn_pg_queue(&edit->tx->pg, EDIT_FIND,
@@ -262,30 +267,31 @@ static void edit_queue_look(struct edit_look *l)
 						   cairn_db_int(edit->holder != 0 ? edit->holder : edit->owner),
 						   cairn_pg_byteas(&l->sha256s)));
 	if (l->absent_sizes.n == 0)
-		return; /* as nearly always: only a mirror makes such contents */
+		return; /* the usual case: only a mirror makes contents without bytes */
 	l->asked_absent =
 		cairn_pg_queue(&edit->tx->pg, EDIT_ABSENT,
 			       CAIRN_ARGS(cairn_db_int(edit->repo), cairn_pg_int8s(&l->absent_sizes),
-					  cairn_pg_int8s(&l->absent_keys), cairn_pg_byteas(&l->absent_sha256s)));
+					  cairn_pg_int8s(&l->absent_keys), cairn_pg_byteas(&l->absent_sha256s),
+					  cairn_db_int(edit->edit.commit), cairn_pg_byteas(&l->absent_paths)));
 }
 
-/* Stores the contents of operations, by their places in the batch. */
+/* Stores the contents of operations, by their numbers in the batch. */
 static void edit_took_contents(struct cairn_pg_edit *edit, const PGresult *r, const uint32_t *operations)
 {
 	for (int i = 0; i < PQntuples(r); i++) {
 		struct cairn_pg_edit_content *content = &edit->contents[operations[cairn_pg_get_int8(r, i, 0) - 1]];
 		content->id = cairn_pg_get_int8(r, i, 1);
 		content->size_bytes = cairn_pg_get_int8(r, i, 2);
-		/* It is removed unless an entry gets it. */
+		/* Remove the content unless an entry uses it. */
 		cairn_pg_add_int8(&edit->used, content->id);
 		cairn_pg_add_int8(&edit->times, 0);
 	}
 }
 
-static enum cairn_status edit_look_now(struct edit_look *l)
+static enum cairn_status edit_look_now(struct edit_prefetch *l)
 {
 	struct cairn_pg_edit *edit = l->edit;
-	edit_queue_look(l);
+	edit_queue_prefetch(l);
 	enum cairn_status status = cairn_pg_exchange(&edit->tx->pg);
 	if (status != CAIRN_OK)
 		return status;
@@ -307,10 +313,10 @@ static enum cairn_status edit_look_now(struct edit_look *l)
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_pg_edit_look(struct cairn_pg_edit *edit, const struct cairn_index_operation *operations,
-				     uint32_t n)
+enum cairn_status cairn_pg_edit_prefetch(struct cairn_pg_edit *edit, const struct cairn_index_operation *operations,
+					 uint32_t n)
 {
-	CLEANUP(edit_look_free) struct edit_look *l = calloc(1, sizeof(*l));
+	CLEANUP(edit_look_free) struct edit_prefetch *l = calloc(1, sizeof(*l));
 	free(edit->contents);
 	edit->looked = operations;
 	edit->contents = calloc((size_t)n + 1, sizeof(*edit->contents));
@@ -319,8 +325,8 @@ enum cairn_status cairn_pg_edit_look(struct cairn_pg_edit *edit, const struct ca
 	l->edit = edit;
 	enum cairn_status status = CAIRN_OK;
 	for (uint32_t i = 0, before = 0; i < n && status == CAIRN_OK; i++) {
-		status = edit_look_operation(l, i);
-		if (status == CAIRN_OK && (i + 1 - before == EDIT_LOOK || l->n_bytes >= EDIT_LOOK_BYTES)) {
+		status = edit_prefetch_operation(l, i);
+		if (status == CAIRN_OK && (i + 1 - before == EDIT_PREFETCH || l->n_bytes >= EDIT_PREFETCH_BYTES)) {
 			status = edit_look_now(l);
 			before = i + 1;
 		}
@@ -358,7 +364,7 @@ static void edit_queue_piece(struct cairn_pg_edit *edit, size_t first, size_t en
 					cairn_pg_byteas(&rows.oids), cairn_pg_int8s(&rows.contents)));
 }
 
-/* Queues the rows in pieces; the last piece is not exchanged. */
+/* Queues the rows in pieces, and sends all pieces but the last. */
 static enum cairn_status edit_queue_rows(struct cairn_pg_edit *edit)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -415,9 +421,9 @@ void cairn_pg_edit_fini(struct cairn_pg_edit *edit)
 	cairn_pg_clearp(&edit->page);
 }
 
-/* --- what an edit asks and says ----------------------------------------------------------------------------------- */
+/* --- functions of the edit ---------------------------------------------------------------------------------------- */
 
-/* Nearly all paths were read in advance. */
+/* Finds an entry. Nearly all paths were read in advance. */
 static enum cairn_status edit_find(void *ctx, const char *folder, const char *name, struct cairn_edit_entry *out)
 {
 	struct cairn_pg_edit *edit = ctx;
@@ -471,7 +477,7 @@ static enum cairn_status edit_write(void *ctx, const char *folder, const char *n
 {
 	struct cairn_pg_edit *edit = ctx;
 	bool added;
-	/* This overwrites the row of an earlier operation. */
+	/* The write replaces a row of an earlier operation, whose content loses an entry. */
 	int64_t over = before->since == edit->edit.commit ? before->content : 0;
 	struct cairn_pg_edit_path *path = edit_note(edit, folder, name, &added);
 	if (!path)
@@ -527,13 +533,13 @@ static enum cairn_status edit_scan_row(struct cairn_pg_edit *edit, const PGresul
 	return visit(visit_ctx, at->folder, at->name, path->entry.content == 0, &path->entry.oid);
 }
 
-/* Scans a range, after all writes were sent. */
+/* Queues the pending rows, then visits the line's entries in a range of paths, page by page. */
 static enum cairn_status edit_scan_range(struct cairn_pg_edit *edit, const char *folder, const char *name,
 					 const char *last_folder, cairn_edit_visit *visit, void *visit_ctx,
 					 uint64_t *n_rows)
 {
 	struct cairn_entries_range at = {0};
-	/* A piece visits no more. */
+	/* Read no more rows than a piece may visit. */
 	const int64_t page_rows = edit->edit.piece_rows != 0 ? edit->edit.piece_rows : edit_page_rows(edit);
 	(void)memccpy(at.folder, folder, '\0', sizeof(at.folder));
 	(void)memccpy(at.name, name, '\0', sizeof(at.name));
@@ -548,7 +554,7 @@ static enum cairn_status edit_scan_range(struct cairn_pg_edit *edit, const char 
 		int n = status == CAIRN_OK ? PQntuples(r) : 0, row = 0;
 		while (row < n && status == CAIRN_OK)
 			status = edit_scan_row(edit, r, row++, &at, visit, visit_ctx);
-		*n_rows += (uint64_t)row; /* the visitor may end the scan before the end of a page */
+		*n_rows += (uint64_t)row; /* the visitor may end the scan within a page */
 		more = n == page_rows;
 	}
 	return status;
@@ -564,7 +570,7 @@ static enum cairn_status edit_will_scan(void *ctx, char *const *folders, size_t 
 	return edit_queue_rows(edit);
 }
 
-/* Reads entries of the folders from this one on, in this one only those after a name. */
+/* Reads entries of the folders from `first` on, in the first folder only those after a name. */
 static enum cairn_status edit_trees(struct cairn_pg_edit *edit, size_t first, const void *name, size_t name_len)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array folders = {0};
@@ -593,7 +599,7 @@ static size_t edit_row_folder(const struct cairn_pg_edit *edit, int row)
 		       : edit->n_folders;
 }
 
-/* Reads until the page's next row is the folder's next one, if there is one. */
+/* Reads until the next row of the page belongs to the folder, or the folder has no more. */
 static enum cairn_status edit_tree_fill(struct cairn_pg_edit *edit, size_t folder)
 {
 	int n = edit->page ? PQntuples(edit->page) : 0;

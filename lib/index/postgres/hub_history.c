@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { HISTORY_ENTRIES = 1000 }; /* of a page */
+enum { HISTORY_ENTRIES = 1000 }; /* entries of a page */
 
 #define HISTORY_ENTRY                                                                                                  \
 	"e.since, e.oid, coalesce(e.content, 0), coalesce(c.size, 0), c.sha256, f.hash, coalesce(w.proof, 2),"         \
@@ -32,8 +32,6 @@ bool cairn_pg_get_oid(const PGresult *r, int row, int column, struct cairn_git_o
 	return true;
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
-
 /* Columns of an entry. */
 enum {
 	ENTRY_FOLDER,
@@ -48,7 +46,7 @@ enum {
 	ENTRY_ABSENT
 };
 
-/* All but folder and name. */
+/* Reads all columns but folder and name. */
 static bool history_entry(const PGresult *r, int row, struct cairn_index_entry *out)
 {
 	struct cairn_hash sha256;
@@ -98,7 +96,7 @@ struct history_listing {
 	const struct cairn_index_commit *commit;
 	bool (*visit)(void *ctx, const struct cairn_index_entry *entry);
 	void *ctx;
-	bool asked, more; /* whether the line is there; the visitor wants more */
+	bool asked, more; /* asked: the line was found; more: the visitor wants more */
 };
 
 /* @param[in,out] at  the start; on return the last entry */
@@ -120,7 +118,7 @@ static enum cairn_status history_visit(struct history_listing *l, const PGresult
 	return CAIRN_OK;
 }
 
-/* Visits a range, a page at a time. The first page is small, since a visitor may want only some entries. */
+/* Visits a range, a page at a time. The first page is small, because a visitor may want few entries. */
 static enum cairn_status history_list(struct history_listing *l, struct cairn_entries_range *at)
 {
 	enum cairn_status status = CAIRN_OK;

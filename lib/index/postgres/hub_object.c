@@ -1,5 +1,4 @@
-/* Objects of buckets: the file at each path. The rows for all changes are read together, changed in memory, in order,
- * and then written together. */
+/* Files of buckets, each at a path. Rows for all changes are read together, changed in memory in order, and written. */
 #include "index/postgres/own.h"
 
 #include "base/clock.h"
@@ -12,8 +11,8 @@ static const char OBJECT_PATHS[] =
 	"SELECT k.n, o.file, coalesce(f.size, 0) FROM unnest($2::bytea[]) WITH ORDINALITY k(path, n)"
 	" CROSS JOIN LATERAL (SELECT file FROM object WHERE repo = $1 AND path = k.path LIMIT 1) o"
 	" LEFT JOIN LATERAL (SELECT size FROM file WHERE id = o.file LIMIT 1) f ON true";
-/* The files of changes that may be used: of a copy (source not 0) the source's, else the bucket's own or the
- * operator's. The empty file has no hash, and the number 0; a missing one has -1. */
+/* Finds the files that the changes may use: those of the source of a copy, else those of the bucket or the operator.
+ * The empty file has no hash and the number 0; a missing file has -1. */
 static const char OBJECT_FILES[] =
 	"SELECT k.n, coalesce(f.id, CASE WHEN k.hash = '' THEN 0 ELSE -1 END), coalesce(f.size, 0), CASE"
 	" WHEN k.source = 0 THEN k.hash = '' OR (SELECT true FROM file_owner w WHERE w.file = f.id"
@@ -33,26 +32,26 @@ static const char OBJECT_SET[] =
 	" mtime = excluded.mtime, uploaded = excluded.uploaded, type = excluded.type";
 static const char OBJECT_DROP[] = "DELETE FROM object WHERE repo = $1 AND path = ANY($2)";
 
-/* Batches that follow each other within a millisecond have later times than the clock. Clients continue from the
- * bucket's time, so it must not be before that of a batch. */
+/* Batches within a millisecond get later times than the clock's. Clients continue from the bucket's time, so it must
+ * not be before the time of a batch. */
 static const char OBJECT_COUNT[] =
 	"UPDATE repo SET files = files + $2, bytes = bytes + $3,"
 	" updated = greatest($4, coalesce((SELECT max(at) FROM feed WHERE repo = $1), 0)), stored = stored + $5 WHERE id = $1";
 
 /* --- changes in memory -------------------------------------------------------------------------------------------- */
 
-/* Returns the object at a path, after the earlier changes. */
+/* The row at a path, after the earlier changes. */
 struct object_path {
 	const char *path;
 	bool there;
-	int64_t file, size_bytes; /* 0: the empty one */
-	bool changed;             /* since the last write */
+	int64_t file, size_bytes; /* 0: the empty file */
+	bool changed;             /* changed since the last write */
 	const struct cairn_index_change *last;
 };
 
 /* The file of a change. */
 struct object_file {
-	bool found; /* and may be used */
+	bool found; /* the file exists, and the bucket may use it */
 	int64_t id, size_bytes;
 };
 
@@ -64,9 +63,9 @@ struct object_changes {
 	int64_t n_files, bytes, row_bytes; /* growth; may be negative */
 	struct object_path paths[CAIRN_INDEX_CHANGES_MAX];
 	uint32_t n_paths, n_left, n_used;
-	struct object_file files[CAIRN_INDEX_CHANGES_MAX]; /* of the changes */
-	int64_t left[CAIRN_INDEX_CHANGES_MAX];             /* files that objects had before */
-	int64_t used[CAIRN_INDEX_CHANGES_MAX];             /* and files that objects got */
+	struct object_file files[CAIRN_INDEX_CHANGES_MAX]; /* files of the changes */
+	int64_t left[CAIRN_INDEX_CHANGES_MAX];             /* files whose paths were changed or removed */
+	int64_t used[CAIRN_INDEX_CHANGES_MAX];             /* files that got a path */
 	struct cairn_feed_note feed;
 };
 
@@ -141,7 +140,7 @@ static void object_took_files(struct object_changes *c, uint32_t first, const PG
 		};
 }
 
-static enum cairn_status object_look(struct object_changes *c)
+static enum cairn_status object_look_up(struct object_changes *c)
 {
 	struct cairn_pg *pg = &c->tx->pg;
 	object_gather_paths(c);
@@ -217,8 +216,8 @@ static void object_add_ids(struct cairn_pg_array *out, const int64_t *ids, uint3
 			cairn_pg_add_int8(out, ids[i]);
 }
 
-/* Writes the rows, the ownership of files, and the bucket's counts. A later change may use a file that an earlier one
- * left, so files without an object are determined last. */
+/* Writes the rows, the ownership of files, and the bucket's counts. Files without a path are determined last, because a
+ * later change may use a file that an earlier one left. */
 static enum cairn_status object_finish(struct object_changes *c)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array used = {0};
@@ -248,7 +247,7 @@ static int64_t object_counts(const char *path)
 	return CAIRN_INDEX_ROW_BYTES + (int64_t)strlen(path);
 }
 
-/* Subtracts the present object at a path from the counts. */
+/* Subtracts the present row at a path from the counts. */
 static void object_leave(struct object_changes *c, struct object_path *at)
 {
 	if (!at->there)
@@ -261,8 +260,8 @@ static void object_leave(struct object_changes *c, struct object_path *at)
 	at->changed = true;
 }
 
-/* The bucket itself is the source of this copy, so earlier changes decide. */
-static enum cairn_status object_look_again(struct object_changes *c, uint32_t i)
+/* Looks the file up again: the bucket is itself the source of this copy, so earlier changes count. */
+static enum cairn_status object_look_up_again(struct object_changes *c, uint32_t i)
 {
 	struct object_file *file = &c->files[i];
 	file->found = file->found || object_has(c->used, c->n_used, file->id);
@@ -289,7 +288,7 @@ static enum cairn_status object_change(struct object_changes *c, uint32_t i)
 		return CAIRN_OK;
 	}
 	if (change->kind == CAIRN_INDEX_OBJECT_COPY && change->source == c->repo)
-		status = object_look_again(c, i);
+		status = object_look_up_again(c, i);
 	const struct object_file *file = &c->files[i];
 	change->failed = !file->found;
 	if (status != CAIRN_OK || change->failed)
@@ -323,7 +322,7 @@ enum cairn_status cairn_pg_change_objects(struct cairn_pg_tx *tx, struct cairn_i
 	c->request = change;
 	c->repo = change->repo;
 	c->now_unix_ms = cairn_clock_unix_ms();
-	enum cairn_status status = object_look(c);
+	enum cairn_status status = object_look_up(c);
 	for (uint32_t i = 0; i < change->n && status == CAIRN_OK; i++)
 		status = object_change(c, i);
 	return status == CAIRN_OK ? object_finish(c) : status;

@@ -20,11 +20,11 @@ static const char REF_FIND[] = "SELECT l.head FROM ref r JOIN line l ON l.id = r
 static const char REF_LAST_PULL[] =
 	"SELECT greatest(max(convert_from(name, 'UTF8')::bigint), (SELECT last_pull FROM repo WHERE id = $1), 0)"
 	" FROM ref WHERE repo = $1 AND kind = 3";
-/* Refs must not nest, as in git, where a ref is a file: "main/x" could also mean the path x of main. */
+/* Finds names with which a ref would nest. Git allows none, as refs are files: "main/x" could be the path x of main. */
 static const char REF_NESTED[] =
 	"SELECT name FROM ref WHERE repo = $1 AND kind IN (1, 2) AND (substr(name, 1, octet_length($2) + 1) = $2 || '/'"
 	" OR substr($2, 1, octet_length(name) + 1) = name || '/') LIMIT 1";
-/* A commit, and the number of lines that a lookup there reads. */
+/* Reads a commit, and the number of lines that a lookup at it reads. */
 static const char REF_COMMIT[] =
 	"SELECT " CAIRN_PG_HEAD ", l.depth FROM commit_ c JOIN line l ON l.id = c.line WHERE c.id = $1";
 static const char REF_HEAD[] = "SELECT p.scope, r.line, " CAIRN_PG_HEAD ", r.commit_ FROM repo p LEFT JOIN ref r"
@@ -51,7 +51,7 @@ static const char REF_USE_COPIED[] =
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
 /* Copies all entries of a branch, which may take longer than the usual timeout.
- * @param[out] bytes  what the copies count for a quota */
+ * @param[out] bytes  the copies' bytes as a quota counts them */
 static enum cairn_status ref_copy(struct cairn_pg_tx *tx, const struct cairn_commits_head *head, int64_t line,
 				  int64_t *bytes)
 {
@@ -92,7 +92,7 @@ static enum cairn_status ref_add_line(struct cairn_pg_tx *tx, int64_t repo, cons
 	return status;
 }
 
-/* The queries for a ref to be made. */
+/* The queries before a ref is made. */
 struct ref_asked {
 	unsigned repo, known, nested, last_pull, commit;
 };
@@ -110,7 +110,7 @@ static enum cairn_status ref_ask(struct cairn_pg_tx *tx, const struct cairn_inde
 	return cairn_pg_exchange(&tx->pg);
 }
 
-/* @param[out] head, depth  of the commit to name, if there is one */
+/* @param[out] head, depth  of the commit to name, if the request has one */
 static enum cairn_status ref_check(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add,
 				   const struct ref_asked *asked, struct cairn_commits_head *head, int64_t *depth)
 {
@@ -119,7 +119,7 @@ static enum cairn_status ref_check(struct cairn_pg_tx *tx, struct cairn_index_ad
 	const PGresult *nested = tx->pg.results[asked->nested], *commit = tx->pg.results[asked->commit];
 	bool pull = add->kind == CAIRN_INDEX_PULL, known = !pull && PQntuples(tx->pg.results[asked->known]) > 0;
 	if (known && (!add->overwrite || add->kind != CAIRN_INDEX_BRANCH))
-		return cairn_commits_ref_known(diag, add->kind, add->name);
+		return cairn_commits_ref_is_taken(diag, add->kind, add->name);
 	if (!known && !pull && PQntuples(nested) > 0)
 		return cairn_pg_get_text(nested, 0, 0, there, sizeof(there))
 			       ? cairn_commits_ref_nested(diag, there, add->name)
@@ -144,7 +144,7 @@ static enum cairn_status ref_copy_all(struct cairn_pg_tx *tx, int64_t repo, int6
 	return CAIRN_OK;
 }
 
-/* If lookups would read too many lines, the new line gets a copy of all rows. */
+/* Forks a line. If lookups would read too many lines, the new line gets a copy of all rows. */
 static enum cairn_status ref_fork(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
 				  const struct cairn_commits_head *head, int64_t depth, int64_t *line)
 {
@@ -180,7 +180,7 @@ enum cairn_status cairn_pg_fork(struct cairn_pg_tx *tx, struct cairn_index_add_r
 	return status == CAIRN_OK ? ref_fork(tx, add, owner, &head, depth, line) : status;
 }
 
-/* @param head  the commit to name, unless add names none */
+/* @param head  the commit to name, if the request has one */
 static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
 				  const struct cairn_commits_head *head, int64_t depth, int64_t *line)
 {
@@ -197,8 +197,8 @@ static enum cairn_status ref_line(struct cairn_pg_tx *tx, struct cairn_index_add
 	return ref_fork(tx, add, owner, head, depth, line);
 }
 
-/* Removes a line that nothing names yet, with the rows that were copied to it: at most CAIRN_INDEX_FORK_ROWS_MAX.
- * @param before  the growth before it was made */
+/* Removes a line that no ref names yet, with the rows copied to it: at most CAIRN_INDEX_FORK_ROWS_MAX.
+ * @param before  the growth before the line was made */
 static enum cairn_status ref_drop_new_line(struct cairn_pg_tx *tx, int64_t line,
 					   const struct cairn_index_growth *before)
 {
@@ -209,8 +209,8 @@ static enum cairn_status ref_drop_new_line(struct cairn_pg_tx *tx, int64_t line,
 	return status;
 }
 
-/* A pull request has a row that says what it is for, and a commit if it comes with files.
- * @param[out] bytes  what the commit counts for a quota, at full size */
+/* Adds the row of a pull request, and a commit if it has files.
+ * @param[out] bytes  the commit's bytes as a quota counts them */
 static enum cairn_status ref_open_pull(struct cairn_pg_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
 				       const struct cairn_commits_head *head, int64_t line, bool *in_pieces,
 				       int64_t *bytes)
@@ -250,7 +250,7 @@ static void ref_queue_count(struct cairn_pg_tx *tx, int64_t repo, int64_t owner,
 	cairn_records_grow(&tx->records, owner, cairn_commits_ref_counts(name));
 }
 
-/* The newest pull request has the highest number. @param last  the answer of REF_LAST_PULL */
+/* Numbers a pull request after the newest one. @param last  the answer of REF_LAST_PULL */
 static void ref_number(struct cairn_index_add_ref *add, const PGresult *last, char name[static REF_NUMBER_CHARS])
 {
 	if (add->kind == CAIRN_INDEX_PULL)

@@ -1,5 +1,5 @@
-/* PostgreSQL's functions for a commit that is made in pieces (index/hub/staged.h). Between two pieces any daemon may
- * write, also a piece of another commit, and sweep. */
+/* PostgreSQL's functions for a commit that is made in pieces (index/hub/staged.h). Between two pieces, any daemon may
+ * write pieces of other commits, or sweep. */
 #include "index/hub/staged.h"
 #include "index/postgres/chain.h"
 #include "index/postgres/commit.h"
@@ -13,26 +13,24 @@
 #include <string.h>
 
 enum {
-	STAGED_WRITES = 500, /* rows of one piece: some 20 ms */
-	STAGED_ROWS = 2000,  /* of one piece: copied, or read for the ids of folders */
+	STAGED_WRITES = 500, /* rows written in a piece: some 20 ms */
+	STAGED_ROWS = 2000,  /* rows copied, or read for the ids of folders, in a piece */
 	STAGED_ROWS_MIN = 20,
-	/* A page that takes longer to copy has many versions of each path, all of which are read: the next is
-	 * shorter. */
+	/* If a page takes longer to copy, each of its paths has many versions, all read: the next page is shorter. */
 	STAGED_COPY_MS = 200,
 };
 
-/* A line that leaves $2 at commit $3. It gets copies of all rows ($4), or else where lookups would read too many
- * lines. */
+/* Adds a line that leaves $2 at commit $3. All rows are copied if $4 is set, or lookups would read too many lines. */
 static const char STAGED_ADD_LINE[] =
 	"INSERT INTO line(repo, parent, fork, depth, head) SELECT $1, p.id, $3,"
 	" CASE WHEN $4 = 0 AND p.depth < 8 THEN p.depth + 1 ELSE 1 END, " CAIRN_PG_STAGED_NOW
 	" FROM (VALUES(1)) one LEFT JOIN line p ON p.id = $2 RETURNING id, depth";
 _Static_assert(CAIRN_INDEX_LINE_DEPTH_MAX == 8, "the limit in STAGED_ADD_LINE");
-/* Returns the head before. */
+/* Marks the line as in use, and returns its previous head. */
 static const char STAGED_LINE[] = "WITH used AS (UPDATE line SET head = " CAIRN_PG_STAGED_NOW
 				  " WHERE id = $1 AND head < -1) SELECT head FROM line WHERE id = $1";
 /* Copies a page of entries at a commit to line $7, each with its own commit or with $8. Returns the length of the page,
- * its last path, and what the copies count. */
+ * its last path, and the copies' bytes as a quota counts them. */
 static const char STAGED_COPY[] = CAIRN_PG_CHAIN
 	", page AS MATERIALIZED (SELECT e.* FROM " CAIRN_PG_CHAIN_PAGE "),"
 	" added AS (INSERT INTO entry(line, folder, name, since, oid, content) SELECT $7, folder, name,"
@@ -47,7 +45,7 @@ static const char STAGED_COPY[] = CAIRN_PG_CHAIN
 struct staged {
 	struct cairn_staged staged; /* first */
 	struct cairn_pg_edit edit;
-	int64_t copy_rows; /* of the next page */
+	int64_t copy_rows; /* rows of the next page */
 };
 
 static struct cairn_index_tx *staged_records(void *ctx)
@@ -128,7 +126,7 @@ static enum cairn_status staged_sweep_repo(void *ctx, int64_t repo, int64_t owne
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
-/* Waits longer than usual: a slow page is no silent server. */
+/* Copies a page with a longer timeout: a slow page does not mean a silent server. */
 static enum cairn_status staged_copy_page(struct cairn_pg_tx *tx, const struct cairn_db_args *args, int64_t *rows,
 					  const PGresult **r)
 {
@@ -143,7 +141,7 @@ static enum cairn_status staged_copy_page(struct cairn_pg_tx *tx, const struct c
 
 static enum cairn_status staged_copy(void *ctx, struct cairn_staged *s, bool *done)
 {
-	static const char LAST[] = "\xff"; /* behind all UTF-8 */
+	static const char LAST[] = "\xff"; /* sorts after all UTF-8 */
 	struct cairn_pg_tx *tx = ctx;
 	struct staged *of = (struct staged *)s;
 	const int64_t rows = of->copy_rows;
@@ -164,13 +162,13 @@ static enum cairn_status staged_copy(void *ctx, struct cairn_staged *s, bool *do
 		       : CAIRN_E_DAMAGED;
 }
 
-static enum cairn_status staged_look(void *ctx, struct cairn_staged *s, uint32_t n)
+static enum cairn_status staged_prefetch(void *ctx, struct cairn_staged *s, uint32_t n)
 {
 	const struct cairn_index_operation *operations = s->c.operations + s->n_applied;
 	enum cairn_status status = CAIRN_OK;
 	if (s->adopts != 0)
 		status = cairn_pg_adopt_operations(ctx, operations, n, s->adopts, s->c.owner);
-	return status == CAIRN_OK ? cairn_pg_edit_look(&((struct staged *)s)->edit, operations, n) : status;
+	return status == CAIRN_OK ? cairn_pg_edit_prefetch(&((struct staged *)s)->edit, operations, n) : status;
 }
 
 static enum cairn_status staged_end_piece(void *ctx, struct cairn_staged *s)
@@ -184,7 +182,7 @@ static enum cairn_status staged_end_piece(void *ctx, struct cairn_staged *s)
 	return cairn_pg_edit_flush(&((struct staged *)s)->edit);
 }
 
-/* --- what the kinds of write need --------------------------------------------------------------------------------- */
+/* --- functions for the kinds of write ----------------------------------------------------------------------------- */
 
 static enum cairn_status staged_find_commit(void *ctx, const struct cairn_index_add_commit *add, bool checks,
 					    struct cairn_commits_new *c, struct cairn_diag *diag)
@@ -270,7 +268,7 @@ static const struct cairn_staged_engine STAGED = {
 	.begin = staged_begin,
 	.line = staged_line,
 	.copy = staged_copy,
-	.look = staged_look,
+	.look = staged_prefetch,
 	.end_piece = staged_end_piece,
 	.sweep_line = staged_sweep_line,
 	.sweep_repo = staged_sweep_repo,

@@ -1,4 +1,4 @@
-/* Removes what nobody can reach, in pieces, so that other writes do not wait long. */
+/* Removes unreachable rows in pieces, so that other writes do not wait long. */
 #include "index/hub/sweep.h"
 #include "index/postgres/own.h"
 #include "index/postgres/sweep.h"
@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-enum { SWEEP_PAGE = 1000 }; /* rows between two looks at the clock */
+enum { SWEEP_PAGE = 1000 }; /* rows removed between two looks at the clock */
 
-/* A repository that is being made in pieces counts as deleted an hour later. */
+/* Finds a deleted repository. A repository that is being made in pieces counts as deleted an hour later. */
 static const char SWEEP_DROPPED[] =
 	"SELECT r.id, r.scope, (SELECT max(l.id + 0) FROM line l WHERE l.repo = r.id) FROM repo r"
 	" WHERE r.dropped IS NOT NULL AND r.dropped <= $1 ORDER BY r.dropped LIMIT 1";
@@ -24,17 +24,19 @@ static const char SWEEP_OBJECTS[] =
 static const char SWEEP_OWNED[] =
 	"SELECT ARRAY(SELECT file FROM file_owner WHERE scope + 0 = $1 ORDER BY sha256, file LIMIT $2)";
 static const char SWEEP_FORGET_REPO[] = "DELETE FROM repo WHERE id = $1";
-/* A page of the files of the bucket after a number, with the unnamed ones marked; at least one row. Git-like
- * repositories keep their files until they are deleted, since commits elsewhere name objects of Git LFS. */
+/* Reads a page of the files, after a number, of a bucket or of a mirrored repository, to which nobody uploads; marks
+ * the files without a name, and returns at least one row. Other git-like repositories keep all files until they are
+ * deleted, because commits elsewhere name objects of Git LFS. */
 static const char SWEEP_UNNAMED[] =
 	"SELECT r.id, r.scope, w.file, w.sha256, (SELECT true FROM file_owner y WHERE y.file = w.file"
 	" AND y.scope = r.scope AND y.at > $4 LIMIT 1) IS NULL AND (SELECT true FROM object o WHERE o.file = w.file"
 	" AND o.repo = r.id LIMIT 1) IS NULL AND (SELECT true FROM proposed q WHERE q.file = w.file"
-	" AND q.holder = r.scope LIMIT 1) IS NULL FROM (SELECT id, scope FROM repo p WHERE id > $1 AND kind = 4 AND " CAIRN_REPO_KEPT(
+	" AND q.holder = r.scope LIMIT 1) IS NULL AND (SELECT true FROM content c WHERE c.file = w.file"
+	" AND c.repo = r.id LIMIT 1) IS NULL AND (SELECT true FROM mirror_part m WHERE m.file = w.file LIMIT 1) IS NULL"
+	" FROM (SELECT id, scope FROM repo p WHERE id > $1 AND (kind = 4 OR (SELECT mirrored FROM account a"
+	" WHERE a.id = p.account) = 1) AND " CAIRN_REPO_KEPT(
 		"p") " ORDER BY id LIMIT 1) r LEFT JOIN LATERAL (SELECT * FROM file_owner f WHERE f.scope + 0 = r.scope"
 		     " AND (f.sha256, f.file) > ($2, $3) ORDER BY f.sha256, f.file LIMIT $5) w ON true ORDER BY w.sha256, w.file";
-
-/* --- deleted repositories ----------------------------------------------------------------------------------------- */
 
 /* Appends the values of an array in an answer to an array of arguments. */
 static enum cairn_status sweep_ids(const PGresult *r, int column, struct cairn_pg_array *out)
@@ -47,7 +49,7 @@ static enum cairn_status sweep_ids(const PGresult *r, int column, struct cairn_p
 	return status;
 }
 
-/* @param[out] n  objects removed */
+/* Removes a page of a deleted bucket's rows. @param[out] n  rows removed */
 static enum cairn_status sweep_objects(struct cairn_pg_tx *tx, int64_t repo, int64_t owner, int64_t *n)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
@@ -61,7 +63,7 @@ static enum cairn_status sweep_objects(struct cairn_pg_tx *tx, int64_t repo, int
 	status = sweep_ids(r, 1, &files);
 	if (status != CAIRN_OK || files.n == 0)
 		return status;
-	/* A file is removed only when no object names it. */
+	/* A bucket loses a file only when none of its rows has it. */
 	struct cairn_pg_disowning queued = cairn_pg_queue_disown(tx, owner, &files, repo);
 	status = cairn_pg_exchange(&tx->pg);
 	if (status == CAIRN_OK)
@@ -69,7 +71,7 @@ static enum cairn_status sweep_objects(struct cairn_pg_tx *tx, int64_t repo, int
 	return status;
 }
 
-/* Removes uploaded files that no object names. After the last one it removes the repository itself. */
+/* Removes uploaded files that no row has, and after the last file the repository itself. */
 static enum cairn_status sweep_files(struct cairn_pg_tx *tx, int64_t repo, int64_t owner)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};
@@ -83,14 +85,15 @@ static enum cairn_status sweep_files(struct cairn_pg_tx *tx, int64_t repo, int64
 		return status;
 	if (files.n > 0) {
 		status = cairn_pg_disown(tx, owner, &files, &n);
-		return status == CAIRN_OK && n == 0 ? CAIRN_E_DAMAGED : status; /* or the page comes forever */
+		/* if the page loses no file, all later calls would read it again */
+		return status == CAIRN_OK && n == 0 ? CAIRN_E_DAMAGED : status;
 	}
 	status = cairn_records_drop_proposed(&tx->records, owner);
 	return status == CAIRN_OK ? cairn_pg_run(&tx->pg, SWEEP_FORGET_REPO, CAIRN_ARGS(cairn_db_int(repo)), NULL)
 				  : status;
 }
 
-/* @param r  its number, its owner, and its last line */
+/* Removes a piece of a deleted repository. @param r  its number, owner and last line */
 static enum cairn_status sweep_repo(struct cairn_pg_tx *tx, const PGresult *r)
 {
 	int64_t n_objects = 0;
@@ -109,7 +112,7 @@ static enum cairn_status sweep_repo(struct cairn_pg_tx *tx, const PGresult *r)
 	return status == CAIRN_OK && n_objects == 0 ? sweep_files(tx, repo, owner) : status;
 }
 
-/* Removes a piece of a deleted repository. @param[out] more  false: there was none */
+/* Removes a piece of one deleted repository. @param[out] more  false: no deleted repository is left */
 static enum cairn_status sweep_dropped(void *ctx, bool *more)
 {
 	struct cairn_pg_tx *tx = ctx;
@@ -129,9 +132,7 @@ enum cairn_status cairn_pg_sweep_repo(struct cairn_pg_tx *tx, int64_t repo, int6
 	return status == CAIRN_OK && !*gone ? sweep_repo(tx, r) : status;
 }
 
-/* --- files that were uploaded, and that nothing names ------------------------------------------------------------- */
-
-/* Reads a page. @param[out] files  the unnamed ones @return false: damaged */
+/* Takes the files without a name from a page of SWEEP_UNNAMED. @return false: a row is damaged */
 static bool sweep_unnamed_page(const PGresult *r, struct cairn_index_sweep_place *at, struct cairn_pg_array *files)
 {
 	for (int i = 0; i < PQntuples(r) && !PQgetisnull(r, i, 2); i++) {
@@ -148,7 +149,7 @@ static bool sweep_unnamed_page(const PGresult *r, struct cairn_index_sweep_place
 	return true;
 }
 
-/* Removes a page of one bucket's unnamed files. @param[out] more  false: no bucket is left */
+/* Removes from one repository a page of files that no row names. @param[out] more  false: no repository is left */
 static enum cairn_status sweep_unnamed(void *ctx, struct cairn_index_sweep_place *at, int64_t before_unix_s, bool *more)
 {
 	struct cairn_pg_tx *tx = ctx;

@@ -1,5 +1,5 @@
-/* Removes lines of commits, or the ends of lines, from which nothing comes, in pieces. Commits go first, so that nobody
- * finds an incomplete one. */
+/* Removes lines of commits, or the ends of lines, that no ref and no other line needs, in pieces. Commits are removed
+ * before their entries, so that nobody finds an incomplete commit. */
 #include "index/postgres/content.h"
 #include "index/postgres/sweep.h"
 
@@ -8,13 +8,13 @@
 
 #include <string.h>
 
-enum { SWEEP_ROWS = 1000 }; /* rows between two looks at the clock, as SWEEP_LINES */
+enum { SWEEP_ROWS = 1000 }; /* rows removed, or lines read, between two looks at the clock */
 
-/* Subtracts what removed rows counted for the quota of their repository. */
+/* Subtracts the bytes of removed rows from the quota of their repository. */
 #define SWEEP_COUNT                                                                                                    \
 	" s AS (SELECT coalesce(sum(counts), 0)::bigint AS counts FROM gone), u AS (UPDATE repo SET stored = stored"   \
 	" - s.counts FROM s WHERE repo.id = (SELECT repo FROM line WHERE id = $1) AND s.counts > 0)"
-/* Returns the number of rows. */
+/* Removes commits and returns their number. */
 #define SWEEP_COMMITS_OF(ids)                                                                                          \
 	"WITH gone AS (DELETE FROM commit_ WHERE id = ANY(ARRAY(" ids                                                  \
 	")) RETURNING " CAIRN_SQL_COMMIT_COUNTS(POSTGRES) " AS counts)," SWEEP_COUNT " SELECT count(*) FROM gone"
@@ -27,9 +27,8 @@ static const char SWEEP_ENTRIES[] =
 			  " SELECT count(*), ARRAY(SELECT content FROM gone WHERE content IS NOT NULL) FROM gone";
 static const char SWEEP_CONDEMN[] = "UPDATE line SET head = -1 WHERE id = $1 AND head <= 0 AND head <> -1";
 static const char SWEEP_DROP_LINE[] = "DELETE FROM line WHERE id = $1";
-/* Reads a page of lines below a number. Returns the lowest line, and the highest line with commits to remove, with its
- * head and its last needed commit (0: none). Leaves out lines of commits and of repositories that are being made in
- * pieces. */
+/* Reads a page of lines numbered below $1. Returns the page's lowest line, and its highest line with commits to remove:
+ * number, head, last needed commit (0: none). Skips lines whose commit or repository is being made in pieces. */
 static const char SWEEP_LINES[] =
 	"WITH p AS (SELECT l.id, l.head, CASE WHEN (SELECT true FROM ref r WHERE r.line = l.id AND r.commit_ = 0 LIMIT 1)"
 	" THEN l.head ELSE greatest(coalesce((SELECT max(r.commit_) FROM ref r WHERE r.line = l.id), 0),"
@@ -39,12 +38,12 @@ static const char SWEEP_LINES[] =
 			  " ORDER BY l.id DESC LIMIT $2)"
 			  " SELECT (SELECT min(id) FROM p), w.id, w.head, w.keep FROM (VALUES(1)) one LEFT JOIN LATERAL"
 			  " (SELECT * FROM p WHERE p.keep = 0 OR p.keep < p.head ORDER BY p.id DESC LIMIT 1) w ON true";
-/* The newest first, so that no commit without its entries is found. */
+/* Removes the newest commits first, so that nobody finds a commit without its entries. */
 static const char SWEEP_NEWER_COMMITS[] =
 	SWEEP_COMMITS_OF("SELECT id FROM commit_ WHERE line = $1 AND number >"
 			 " (SELECT number FROM commit_ WHERE id = $3) ORDER BY number DESC LIMIT $2");
 /* Removes, in a page after a path, the entries newer than the last needed commit. Returns the length of the page, and
- * the last path with older entries. A path's rows come newest first. */
+ * the last path that keeps an entry. A path's rows come newest first. */
 static const char SWEEP_NEWER_ENTRIES[] =
 	"WITH page AS (SELECT ctid AS place, folder, name, since FROM entry WHERE line = $1"
 	" AND (folder, name) > ($2, $3) ORDER BY folder, name, since DESC LIMIT $4),"
@@ -55,7 +54,7 @@ static const char SWEEP_NEWER_ENTRIES[] =
 			  " ORDER BY folder DESC, name DESC LIMIT 1) o ON true";
 static const char SWEEP_SET_HEAD[] = "UPDATE line SET head = $2 WHERE id = $1";
 
-/* Records that entries no longer have these contents. */
+/* Records that entries no longer use these contents. */
 static enum cairn_status sweep_unuse(struct cairn_pg_tx *tx, const PGresult *r, int column)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array contents = {0};
@@ -96,9 +95,8 @@ enum cairn_status cairn_pg_sweep_line(struct cairn_pg_tx *tx, int64_t line, bool
 	return cairn_pg_run(&tx->pg, SWEEP_DROP_LINE, args, NULL);
 }
 
-/* --- the end of a line -------------------------------------------------------------------------------------------- */
-
-/* Removes entries that are too new from the next page, and advances. @param[out] done  it was the last page */
+/* Reads the next page of a line's entries, deletes those newer than the last needed commit, and moves `at` to the last
+ * path that keeps one. @param[out] done  true: this was the last page */
 static enum cairn_status sweep_end_page(struct cairn_pg_tx *tx, int64_t line, struct cairn_index_sweep_place *at,
 					bool *done)
 {
@@ -117,8 +115,7 @@ static enum cairn_status sweep_end_page(struct cairn_pg_tx *tx, int64_t line, st
 	return sweep_unuse(tx, r, 1);
 }
 
-/* Removes a piece after the last needed commit: first the commits, and last the line's head, so that an interrupted
- * removal is repeated. */
+/* Removes a piece after the last needed commit: commits, and last the head, so an interrupted removal is repeated. */
 static enum cairn_status sweep_end(struct cairn_pg_tx *tx, int64_t line, struct cairn_index_sweep_place *at, bool *gone)
 {
 	const PGresult *r;
@@ -134,7 +131,7 @@ static enum cairn_status sweep_end(struct cairn_pg_tx *tx, int64_t line, struct 
 	return cairn_pg_run(&tx->pg, SWEEP_SET_HEAD, CAIRN_ARGS(cairn_db_int(line), cairn_db_int(at->keep)), NULL);
 }
 
-/* Visits lines backwards: a line that comes from another has a higher number, and is removed first. */
+/* Visits lines from the highest number down, because a fork has a higher number than its line, and must go first. */
 enum cairn_status cairn_pg_sweep_lines(void *ctx, struct cairn_index_sweep_place *at, bool *more)
 {
 	struct cairn_pg_tx *tx = ctx;
@@ -154,7 +151,7 @@ enum cairn_status cairn_pg_sweep_lines(void *ctx, struct cairn_index_sweep_place
 		at->line = lowest;
 		return CAIRN_OK;
 	}
-	/* The place of the previous piece is of another line. */
+	/* The previous piece was of another line, so begin at the first path. */
 	if (at->line != cairn_sum(line, 1) || at->keep != keep)
 		at->folder[0] = at->name[0] = '\0';
 	at->line = cairn_sum(line, 1);

@@ -1,4 +1,4 @@
-/* Leases of jobs, where several daemons write one index. */
+/* Leases of jobs, and of files of the mirrored hub, where several daemons write one index. */
 #include "index/daemon/lease.h"
 
 #include "index/postgres/engine.h"
@@ -14,24 +14,39 @@ static const char *const LEASE_NAMES[] = {
 	[CAIRN_INDEX_USAGE] = "usage",
 };
 
-/* Only the server's present clock decides, not the start of a transaction. A lease that ends too far in the future was
- * taken by a former leader whose clock was ahead, so it is free. */
-#define LEASE_IS_FREE(lease_s)                                                                                         \
-	"(until <= clock_timestamp() OR until > clock_timestamp() + 2 * " lease_s " * interval '1 s')"
+/* Uses the server's present clock, not the start of the transaction. A lease that ends too far in the future counts as
+ * free: a former leader whose clock was ahead granted it. */
+#define LEASE_IS_FREE(until, lease_s)                                                                                  \
+	"(" until " <= clock_timestamp() OR " until " > clock_timestamp() + 2 * " lease_s " * interval '1 s')"
 static const char LEASE_BEGIN[] = "UPDATE job SET epoch = epoch + 1, until = clock_timestamp() + $2 * interval '1 s',"
 				  " who = $3, since = extract(epoch FROM clock_timestamp())::bigint"
-				  " WHERE name = $1 AND " LEASE_IS_FREE("$2") " RETURNING epoch";
+				  " WHERE name = $1 AND " LEASE_IS_FREE("until", "$2") " RETURNING epoch";
+static const char LEASE_BEGIN_FETCH[] =
+	"INSERT INTO mirror_lease AS l(content, holder, until, fence)"
+	" SELECT id, $3, clock_timestamp() + $2 * interval '1 s', 1 FROM content"
+	" WHERE id = $1 AND file IS NULL AND body IS NULL"
+	" ON CONFLICT(content) DO UPDATE SET holder = excluded.holder, until = excluded.until,"
+	" fence = l.fence + 1 WHERE " LEASE_IS_FREE("l.until", "$2") " RETURNING fence";
+static const char LEASE_END_FETCH[] = "UPDATE mirror_lease SET until = '-infinity' WHERE content = $1 AND fence = $2";
+static const char LEASE_IS_LAST_FETCH[] = "SELECT 1 FROM mirror_lease WHERE content = $1 AND fence = $2";
+static const char LEASE_RENEW_FETCHES[] =
+	"UPDATE mirror_lease l SET until = clock_timestamp() + $3 * interval '1 s'"
+	" FROM unnest($1::bigint[], $2::bigint[]) AS held(content, fence)"
+	" WHERE l.content = held.content AND l.fence = held.fence AND l.until > '-infinity'";
+static const char LEASE_FETCH[] = "SELECT c.file IS NOT NULL OR c.body IS NOT NULL, l.content IS NOT NULL"
+				  " FROM content c LEFT JOIN mirror_lease l ON l.content = c.id"
+				  " AND NOT " LEASE_IS_FREE("l.until", "$3") " WHERE c.id = $1 AND c.repo = $2";
 static const char LEASE_END[] = "UPDATE job SET until = '-infinity', ran = greatest(ran, $3), good = greatest(good, $4)"
 				" WHERE name = $1 AND epoch = $2";
 static const char LEASE_IS_LAST[] = "SELECT 1 FROM job WHERE name = $1 AND epoch = $2";
-/* The fence was read a moment ago: a lease that ended since is not renewed. */
+/* Compares the fence, so that a lease that has ended since is not renewed. */
 static const char LEASE_RENEW[] = "UPDATE job SET until = clock_timestamp() + $3 * interval '1 s'"
 				  " WHERE name = $1 AND epoch = $2 AND until > '-infinity'";
-/* Renewals need not wait for standbys: a lost one is repeated a second later, or the lease is taken over. */
+/* Renewals do not wait for standbys: a lost one is repeated a second later, or the lease is taken over. */
 static const char LEASE_NOT_DURABLE[] =
 	"SELECT set_config('synchronous_commit', 'off', true),"
-	" set_config('lock_timeout', '500', true)"; /* a note that waits for standbys locks the row */
-static const char LEASE_STATES[] = "SELECT NOT " LEASE_IS_FREE("$1") ", ran, good, since, who, name FROM job";
+	" set_config('lock_timeout', '500', true)"; /* the row may be locked by a note that waits for standbys */
+static const char LEASE_STATES[] = "SELECT NOT " LEASE_IS_FREE("until", "$1") ", ran, good, since, who, name FROM job";
 static const char LEASE_NOTE[] = "SELECT version, note FROM job WHERE name = $1";
 static const char LEASE_PUT_NOTE[] = "UPDATE job SET note = $2, version = version + 1 WHERE name = $1 AND version = $3";
 
@@ -48,25 +63,47 @@ void cairn_postgres_job_state(struct cairn_index *ix, enum cairn_index_job job, 
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* Stores the lease of a fetch so that it is renewed. If there is no room, it ends, and another daemon may take it over.
+ * Called with the lock. */
+static void lease_renew_fetch(struct cairn_postgres *p, const struct cairn_index_lease *lease, bool on)
+{
+	const struct cairn_index_lease none = {.fence = 0};
+	for (int i = 0; i < CAIRN_PG_FETCHES_MAX; i++) {
+		struct cairn_index_lease *place = &p->fetches[i];
+		bool is_it = on ? place->fence == 0 : place->content == lease->content && place->fence == lease->fence;
+		if (!is_it)
+			continue;
+		*place = on ? *lease : none;
+		return;
+	}
+}
+
 void cairn_postgres_renew_lease(struct cairn_index *ix, const struct cairn_index_lease *lease, bool on)
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
 	pthread_mutex_lock(&p->lock);
-	if (on || p->leases[lease->job] == lease->fence)
+	if (lease->content != 0)
+		lease_renew_fetch(p, lease, on);
+	else if (on || p->leases[lease->job] == lease->fence)
 		p->leases[lease->job] = on ? lease->fence : 0;
 	pthread_mutex_unlock(&p->lock);
+}
+
+/* Returns the value by which a lease's row is found. */
+static struct cairn_db_arg lease_key(const struct cairn_index_lease *lease)
+{
+	return lease->content != 0 ? cairn_db_int(lease->content) : cairn_db_text(LEASE_NAMES[lease->job]);
 }
 
 enum cairn_status cairn_pg_begin_lease(struct cairn_pg_tx *tx, struct cairn_index_begin_lease *begin)
 {
 	const PGresult *r;
-	if (cairn_pg_clock_is_off(tx->clock, &begin->write.diag))
+	bool is_fetch = begin->lease.content != 0; /* a fetch does not judge ages */
+	if (!is_fetch && cairn_pg_clock_is_off(tx->clock, &begin->write.diag))
 		return CAIRN_E_CONFLICT;
-	enum cairn_status status =
-		cairn_pg_ask(&tx->pg, LEASE_BEGIN,
-			     CAIRN_ARGS(cairn_db_text(LEASE_NAMES[begin->lease.job]), cairn_db_int(CAIRN_INDEX_LEASE_S),
-					cairn_db_text(begin->who)),
-			     &r);
+	enum cairn_status status = cairn_pg_ask(
+		&tx->pg, is_fetch ? LEASE_BEGIN_FETCH : LEASE_BEGIN,
+		CAIRN_ARGS(lease_key(&begin->lease), cairn_db_int(CAIRN_INDEX_LEASE_S), cairn_db_text(begin->who)), &r);
 	if (status == CAIRN_OK && PQntuples(r) == 0)
 		return cairn_fail(&begin->write.diag, CAIRN_E_CONFLICT, "lease.taken", CAIRN_NO_OFFSET,
 				  "another daemon does that now, or did until %d s ago", CAIRN_INDEX_LEASE_S);
@@ -77,10 +114,25 @@ enum cairn_status cairn_pg_begin_lease(struct cairn_pg_tx *tx, struct cairn_inde
 
 enum cairn_status cairn_pg_end_lease(struct cairn_pg_tx *tx, struct cairn_index_end_lease *end)
 {
+	if (end->lease.content != 0)
+		return cairn_pg_run(&tx->pg, LEASE_END_FETCH,
+				    CAIRN_ARGS(lease_key(&end->lease), cairn_db_int(end->lease.fence)), NULL);
 	return cairn_pg_run(&tx->pg, LEASE_END,
-			    CAIRN_ARGS(cairn_db_text(LEASE_NAMES[end->lease.job]), cairn_db_int(end->lease.fence),
+			    CAIRN_ARGS(lease_key(&end->lease), cairn_db_int(end->lease.fence),
 				       cairn_db_int(end->ran_unix_s), cairn_db_int(end->good_unix_s)),
 			    NULL);
+}
+
+enum cairn_status cairn_postgres_fetch(struct cairn_index *ix, int64_t repo, int64_t content,
+				       struct cairn_index_fetch *out)
+{
+	PG_READ(ix, reader, r, LEASE_FETCH,
+		CAIRN_ARGS(cairn_db_int(content), cairn_db_int(repo), cairn_db_int(CAIRN_INDEX_LEASE_S)));
+	if (PQntuples(r) == 0)
+		return CAIRN_E_NOT_FOUND;
+	out->is_here = cairn_pg_get_int8(r, 0, 0) != 0;
+	out->is_taken = cairn_pg_get_int8(r, 0, 1) != 0;
+	return CAIRN_OK;
 }
 
 enum cairn_status cairn_postgres_note(struct cairn_index *ix, enum cairn_index_job job, struct cairn_index_note *out)
@@ -113,14 +165,31 @@ enum cairn_status cairn_pg_must_hold(struct cairn_pg_tx *tx, const struct cairn_
 	const PGresult *r;
 	if (!lease || lease->fence == 0)
 		return CAIRN_OK;
-	enum cairn_status status =
-		cairn_pg_ask(&tx->pg, LEASE_IS_LAST,
-			     CAIRN_ARGS(cairn_db_text(LEASE_NAMES[lease->job]), cairn_db_int(lease->fence)), &r);
+	enum cairn_status status = cairn_pg_ask(&tx->pg, lease->content != 0 ? LEASE_IS_LAST_FETCH : LEASE_IS_LAST,
+						CAIRN_ARGS(lease_key(lease), cairn_db_int(lease->fence)), &r);
 	if (status != CAIRN_OK || PQntuples(r) == 1)
 		return status;
 	return cairn_fail(diag, CAIRN_E_BUSY, "lease.over", CAIRN_NO_OFFSET,
 			  "this daemon hung for more than %d s, and another daemon has taken over its job",
 			  CAIRN_INDEX_LEASE_S);
+}
+
+static void lease_queue_fetches(struct cairn_postgres *p, struct cairn_pg *pg)
+{
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array contents = {0};
+	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array fences = {0};
+	pthread_mutex_lock(&p->lock);
+	for (int i = 0; i < CAIRN_PG_FETCHES_MAX; i++) {
+		if (p->fetches[i].fence == 0)
+			continue;
+		cairn_pg_add_int8(&contents, p->fetches[i].content);
+		cairn_pg_add_int8(&fences, p->fetches[i].fence);
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (contents.n > 0)
+		(void)cairn_pg_queue(pg, LEASE_RENEW_FETCHES,
+				     CAIRN_ARGS(cairn_pg_int8s(&contents), cairn_pg_int8s(&fences),
+						cairn_db_int(CAIRN_INDEX_LEASE_S)));
 }
 
 void cairn_pg_queue_leases(struct cairn_postgres *p, struct cairn_pg *pg)
@@ -136,6 +205,7 @@ void cairn_pg_queue_leases(struct cairn_postgres *p, struct cairn_pg *pg)
 					     CAIRN_ARGS(cairn_db_text(LEASE_NAMES[job]), cairn_db_int(fences[job]),
 							cairn_db_int(CAIRN_INDEX_LEASE_S)));
 	}
+	lease_queue_fetches(p, pg);
 }
 
 /* @return CAIRN_INDEX_JOBS: unknown name of a job */
@@ -167,7 +237,7 @@ enum cairn_status cairn_pg_read_jobs(struct cairn_postgres *p, struct cairn_pg *
 	for (int row = 0; row < PQntuples(r); row++) {
 		char name[LEASE_NAME_BYTES];
 		if (!cairn_pg_get_text(r, row, 5, name, sizeof(name)))
-			continue; /* longer than any known name */
+			continue; /* longer than all known names */
 		int job = lease_job_of(name);
 		if (job == CAIRN_INDEX_JOBS)
 			continue;

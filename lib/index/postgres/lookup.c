@@ -1,5 +1,5 @@
-/* Looks up a shard before it is verified: reads what verifying needs, and what registering would look up again. The
- * first statement reads the number of removals. Rows that later statements see stay until that number changes. */
+/* Looks up a shard before it is verified: reads the rows that verifying needs and registering would look up again. The
+ * first statement reads the number of removals. While it is unchanged, rows that later statements see still exist. */
 #include "index/postgres/lookup.h"
 
 #include "index/postgres/engine.h"
@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* Counts the known files last. Otherwise the time would reveal to an unproved sender where the search ended. */
+/* Counts the known files last. Otherwise the time would show an unproved sender where the search ended. */
 static const char LOOKUP_SHARD[] =
 	"SELECT t.collection, o.scope, o.owner, h.collection, h.at, (SELECT count(*) FROM file WHERE hash = ANY($4))"
 	" FROM state t, (SELECT (SELECT id FROM scope WHERE name = $2) AS scope,"
@@ -19,14 +19,14 @@ static const char LOOKUP_SHARD[] =
 static const char LOOKUP_XORBS[] = "SELECT x.hash, x.id, x.chunks,"
 				   " CASE WHEN x.hash = ANY($2) THEN (SELECT spans FROM list WHERE xorb = x.id) END"
 				   " FROM xorb x WHERE x.hash = ANY($1) AND x.stored IS NOT NULL AND x.copy IS NOT NULL"
-				   " AND x.retired IS NULL";
+				   " AND x.retired IS NULL AND x.withdrawn IS NULL";
 
 enum {
-	LOOKUP_KNOWN_S = 3600, /* a shard of a repository of the hub counts as known for so long */
-	LOOKUP_STATEMENTS = 2, /* of each */
-	LOOKUPS_MAX = CAIRN_PG_STATEMENTS_MAX / LOOKUP_STATEMENTS, /* in one exchange */
-	LOOKUP_LISTS_MAX = 4,                                      /* of a lookup for which others may wait */
-	LOOKUP_FILES_MAX = 100,                                    /* files of a lookup for which others may wait */
+	LOOKUP_KNOWN_S = 3600, /* seconds for which a shard of a repository of the hub counts as known */
+	LOOKUP_STATEMENTS = 2, /* statements of one lookup */
+	LOOKUPS_MAX = CAIRN_PG_STATEMENTS_MAX / LOOKUP_STATEMENTS, /* lookups in one exchange */
+	LOOKUP_LISTS_MAX = 4,   /* most lists read by a lookup that others may wait for */
+	LOOKUP_FILES_MAX = 100, /* most files read by a lookup that others may wait for */
 };
 
 bool cairn_pg_registration_counts(const struct cairn_index_registered *registered, int64_t collection,
@@ -100,8 +100,8 @@ static enum cairn_status lookup_read_xorbs(struct cairn_index_shard_lookup *look
 
 /* The queued statements of a lookup. */
 struct lookup_asked {
-	unsigned shard, xorbs; /* places in the results */
-	bool names;            /* of both */
+	unsigned shard, xorbs; /* indexes in the results */
+	bool names;            /* both statements were queued: the shard has xorbs and files */
 };
 
 struct lookup_waiting {
@@ -179,7 +179,7 @@ void cairn_pg_lookups_fini(struct cairn_pg_lookups *lookups)
 	pthread_mutex_destroy(&lookups->lock);
 }
 
-/* Takes up to n waiting lookups. Under the lock. */
+/* Takes up to n waiting lookups. Called with the lock. */
 static struct lookup_waiting *lookups_take(struct cairn_pg_lookups *lookups, unsigned n)
 {
 	struct lookup_waiting *batch = lookups->head, **end = &batch;
@@ -192,18 +192,18 @@ static struct lookup_waiting *lookups_take(struct cairn_pg_lookups *lookups, uns
 	return batch;
 }
 
-/* Under the lock. */
+/* Called with the lock. */
 static void lookups_done(struct lookup_waiting *batch, enum cairn_status status)
 {
 	for (struct lookup_waiting *w = batch, *next; w; w = next) {
-		next = w->next; /* it may be freed once it is done */
+		next = w->next; /* the waiter may free it when it is done */
 		if (status != CAIRN_OK)
 			w->status = status;
 		w->done = true;
 	}
 }
 
-/* Asks for all waiting lookups. Under the lock. */
+/* Sends all waiting lookups. Called with the lock. */
 static void lookups_serve(struct cairn_postgres *p, struct cairn_pg_lookups *lookups)
 {
 	struct lookup_waiting *batch = lookups_take(lookups, LOOKUPS_MAX);
@@ -212,11 +212,13 @@ static void lookups_serve(struct cairn_postgres *p, struct cairn_pg_lookups *loo
 	enum cairn_status status = lookup_ask(p, batch);
 	bool silent = status == CAIRN_E_BUSY;
 	for (struct lookup_waiting *w = batch; w && status != CAIRN_OK && !silent; w = w->next)
-		w->status = lookup_alone(p, w->lookup); /* a lookup that the server refuses must not fail the others */
+		/* if the server refuses a lookup, try each alone, so that the others do not fail */
+		w->status = lookup_alone(p, w->lookup);
 	pthread_mutex_lock(&lookups->lock);
 	lookups->asking = false;
 	lookups_done(batch, silent ? status : CAIRN_OK);
-	if (silent) /* the others have waited already, and must not wait again */
+	if (silent) /* The server did not answer. Fail the lookups that queued up meanwhile, too: they have already
+		       waited for this exchange. */
 		lookups_done(lookups_take(lookups, UINT_MAX), status);
 	pthread_cond_broadcast(&lookups->answered);
 }

@@ -1,6 +1,5 @@
-/* Looks up shards that are not verified yet. Lookups that wait together share one exchange on one connection. In a
- * single lookup, the server spends most time on waking up and on contended memory. A thread that comes while no
- * exchange is in progress asks for all that wait. */
+/* Looks up unverified shards. Most of a single lookup's time goes into waking the server and into contended memory, so
+ * waiting lookups share one exchange. A thread that comes while none is in progress sends all that wait. */
 #ifndef CAIRN_INDEX_POSTGRES_LOOKUP_H
 #define CAIRN_INDEX_POSTGRES_LOOKUP_H
 
@@ -9,10 +8,10 @@
 #include <pthread.h>
 
 struct cairn_pg_lookups {
-	pthread_mutex_t lock; /* guards all below */
+	pthread_mutex_t lock; /* guards the members below */
 	pthread_cond_t answered;
 	struct lookup_waiting *head, **tail; /* borrowed from the waiting threads */
-	bool asking;                         /* one of these threads asks, for some of the others */
+	bool asking;                         /* one of these threads is sending some of the lookups */
 };
 
 void cairn_pg_lookups_init(struct cairn_pg_lookups *lookups);

@@ -47,7 +47,7 @@ enum cairn_status cairn_pg_judge(struct cairn_pg *pg, int *version, struct cairn
 	return *version <= cairn_pg_migrate_latest ? CAIRN_OK : migrate_refuse_newer(*version, diag);
 }
 
-/* A script has many statements, which only the simple protocol accepts. */
+/* Runs a script. It has many statements, which only the simple protocol accepts. */
 static bool migrate_run(struct cairn_pg *pg, const char *sql)
 {
 	PGresult *r = PQexec(pg->conn, sql);

@@ -4,14 +4,14 @@
 
 #include "base/status.h"
 
-/* schema/postgres, made by embed.py: script i migrates from version i. */
+/* Scripts of schema/postgres, compiled in by embed.py: script i migrates from version i. */
 extern const char *const cairn_pg_migrate_scripts[];
 extern const int cairn_pg_migrate_latest;
 
 struct cairn_pg;
 
-/** @param[out] version  0: the schema is missing or empty
- *  @return CAIRN_OK; CAIRN_E_CONFLICT not Cairn's, or of a newer version; CAIRN_E_IO */
+/** Reads the version of a schema, and checks that it is Cairn's. @param[out] version  0: the schema is missing or empty
+ * @return CAIRN_OK; CAIRN_E_CONFLICT not Cairn's, or made by a newer version; CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_pg_judge(struct cairn_pg *pg, int *version, struct cairn_diag *diag);
 
 #endif

@@ -1,4 +1,4 @@
-/* Opening and closing. */
+/* Opens and closes an index in PostgreSQL. */
 #include "index/postgres/driver.h"
 #include "index/postgres/engine.h"
 #include "index/postgres/migrate.h"
@@ -22,7 +22,7 @@ static enum cairn_status open_must_be_latest(struct cairn_pg *pg, struct cairn_d
 			  cairn_pg_migrate_latest);
 }
 
-/* The data folder that owns the index. The first one to claim an empty index owns it. Under the writer's lock. */
+/* Reads and sets the data folder of the index. The first to claim an empty index owns it. Under the writer's lock. */
 static const char OPEN_OWNER[] = "SELECT owner FROM cluster";
 static const char OPEN_TAKE[] = "UPDATE cluster SET owner = $1 WHERE owner = '' AND NOT EXISTS(SELECT 1 FROM xorb)"
 				" AND NOT EXISTS(SELECT 1 FROM file)";
@@ -60,7 +60,7 @@ static enum cairn_status open_read_counts(struct cairn_postgres *p, struct cairn
 	return CAIRN_OK;
 }
 
-/* Writes once: a daemon whose index cannot be written must not start. */
+/* Commits one write: a daemon whose index cannot be written must not start. */
 static enum cairn_status open_try_to_write(struct cairn_pg_tx *tx, const char *owner, struct cairn_diag *diag)
 {
 	enum cairn_status status = cairn_pg_lock_writer(&tx->pg, tx->shared, diag);

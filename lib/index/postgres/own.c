@@ -1,11 +1,11 @@
-/* Owners, called scopes in rows, and their files, several at a time. */
+/* Owners (scopes in rows) and their files, several at a time. */
 #include "index/postgres/own.h"
 
 #include "base/clock.h"
 #include "base/sum.h"
 
 static const char OWN_FIND_REPO[] = "SELECT r.scope FROM repo r WHERE r.id = $1 AND " CAIRN_REPO_KEPT("r");
-/* Updates the size of the owner's repository with the rows that change it. */
+/* Updates the stored size of the owner's repository in the statement that changes its files. */
 #define OWN_COUNT(sign, files)                                                                                         \
 	" s AS (SELECT count(*) AS n, coalesce(sum(" CAIRN_POSTGRES_FILE_COUNTS(                                       \
 		"f.size") "), 0)::bigint AS bytes"                                                                     \
@@ -49,8 +49,6 @@ enum cairn_status cairn_pg_found_repo(struct cairn_pg_tx *tx, unsigned queued, i
 	return PQntuples(r) > 0 ? CAIRN_OK : cairn_pg_no_repo(diag);
 }
 
-/* --- having ------------------------------------------------------------------------------------------------------- */
-
 unsigned cairn_pg_queue_own(struct cairn_pg_tx *tx, int64_t owner, struct cairn_pg_array *files)
 {
 	return cairn_pg_queue(
@@ -69,8 +67,6 @@ void cairn_pg_queue_drop_no_claim(struct cairn_pg_tx *tx, int64_t owner, struct 
 {
 	(void)cairn_pg_queue(&tx->pg, OWN_DROP_NO_CLAIM, CAIRN_ARGS(cairn_db_int(owner), cairn_pg_int8s(files)));
 }
-
-/* --- having no more ----------------------------------------------------------------------------------------------- */
 
 unsigned cairn_pg_queue_drop_files(struct cairn_pg_tx *tx, struct cairn_pg_array *files)
 {

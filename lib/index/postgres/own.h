@@ -4,7 +4,7 @@
 
 #include "index/postgres/write.h"
 
-/** @return CAIRN_E_NOT_FOUND (repo.unknown) */
+/** Fails: there is no such repository. @return CAIRN_E_NOT_FOUND (repo.unknown) */
 enum cairn_status cairn_pg_no_repo(struct cairn_diag *diag);
 unsigned cairn_pg_queue_find_repo(struct cairn_pg_tx *tx, int64_t repo);
 CAIRN_MUST_USE enum cairn_status cairn_pg_found_repo(struct cairn_pg_tx *tx, unsigned queued, int64_t *owner,
@@ -12,14 +12,14 @@ CAIRN_MUST_USE enum cairn_status cairn_pg_found_repo(struct cairn_pg_tx *tx, uns
 
 /** Gives files to an owner, unless it has them. */
 unsigned cairn_pg_queue_own(struct cairn_pg_tx *tx, int64_t owner, struct cairn_pg_array *files);
-/** @return how many are new to the owner */
+/** @return number of files that are new to the owner */
 int64_t cairn_pg_owned(struct cairn_pg_tx *tx, unsigned queued, int64_t owner);
 
-/** Removes the row without a claim for each file on which an owner has claims. */
+/** Removes the row without a claim of each file on which the owner has claims. */
 void cairn_pg_queue_drop_no_claim(struct cairn_pg_tx *tx, int64_t owner, struct cairn_pg_array *files);
 
-/** Owners' files are proved to have these SHA-256, in the same order. Entries of an owner's repository that have the
- * SHA-256 by an unproved claim get the file. Without such a proof nothing changes. */
+/** Records that files of owners are proved to have these SHA-256; the arrays correspond. Entries of an owner's
+ * repository that have the SHA-256 by an unproved claim get the file. Does nothing without such a proof. */
 void cairn_pg_queue_follow_proof(struct cairn_pg_tx *tx, struct cairn_pg_array *files, struct cairn_pg_array *owners,
 				 struct cairn_pg_array *sha256s);
 
@@ -27,16 +27,16 @@ void cairn_pg_queue_follow_proof(struct cairn_pg_tx *tx, struct cairn_pg_array *
 unsigned cairn_pg_queue_drop_files(struct cairn_pg_tx *tx, struct cairn_pg_array *files);
 void cairn_pg_dropped_files(struct cairn_pg_tx *tx, unsigned queued);
 
-/** Takes files from an owner; files without another owner are removed. @param unless_in  except files of an object of
- * this repository; 0: all */
+/** Takes files from an owner: deletes its ownership, and then files that have no owner. @param unless_in  keep files
+ * with a path in this bucket; 0: take all */
 struct cairn_pg_disowning {
 	unsigned owners, files;
 };
 struct cairn_pg_disowning cairn_pg_queue_disown(struct cairn_pg_tx *tx, int64_t owner, struct cairn_pg_array *files,
 						int64_t unless_in);
-/** @return how many files were taken away */
+/** @return number of files taken from the owner */
 int64_t cairn_pg_disowned(struct cairn_pg_tx *tx, struct cairn_pg_disowning queued, int64_t owner);
-/** Queues the removal, exchanges it with the server, and counts. @param[out] n  as cairn_pg_disowned() returns */
+/** Deletes an owner's hold on files, and counts the files. @param[out] n  as cairn_pg_disowned() returns */
 CAIRN_MUST_USE enum cairn_status cairn_pg_disown(struct cairn_pg_tx *tx, int64_t owner, struct cairn_pg_array *files,
 						 int64_t *n);
 

@@ -7,7 +7,7 @@
 
 static const char PLACE_SCHEMA[] = "schema=";
 
-/* @return the start of the parameter; NULL: missing */
+/* @return start of the parameter; NULL: missing */
 static char *place_find(char *url)
 {
 	for (char *p = strchr(url, '?'); p; p = strchr(p + 1, '&'))
@@ -35,9 +35,7 @@ static enum cairn_status place_take(struct cairn_pg_place *place, char *paramete
 	return CAIRN_OK;
 }
 
-/* --- passwords ---------------------------------------------------------------------------------------------------- */
-
-/* A URL is visible in ps, in the log, and in the data folder. */
+/* Refuses a password in the URL, which is visible in ps, in the log, and in the data folder. */
 static enum cairn_status place_refuse_password(struct cairn_diag *diag)
 {
 	return cairn_fail(
@@ -46,7 +44,7 @@ static enum cairn_status place_refuse_password(struct cairn_diag *diag)
 		"a line HOST:PORT:DATABASE:USER:PASSWORD), or in a service file of PostgreSQL");
 }
 
-/* Checked first, before other code could repeat the URL in a message. */
+/* Checked first: other code might repeat the URL in a message. */
 static bool place_shows_password(const char *url)
 {
 	const char *authority = strstr(url, "//");

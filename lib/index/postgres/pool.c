@@ -28,7 +28,7 @@ void cairn_pg_pool_fini(struct cairn_pg_pool *pool)
 	pthread_mutex_destroy(&pool->lock);
 }
 
-/* @param[out] out  an idle one; NULL: one more may be opened @return false: timed out */
+/* @param[out] out  an idle reader; NULL: another may be opened @return false: timed out */
 static bool pool_wait(struct cairn_pg_pool *pool, struct cairn_pg_reader **out)
 {
 	const struct timespec until = cairn_cond_in_ms(CAIRN_PG_SILENCE_MS);

@@ -1,4 +1,4 @@
-/* A pool of reading connections, each lent to one thread for the time of one call. */
+/* A pool of reading connections, each lent to one thread during one call. */
 #ifndef CAIRN_INDEX_POSTGRES_POOL_H
 #define CAIRN_INDEX_POSTGRES_POOL_H
 
@@ -6,27 +6,27 @@
 
 #include <pthread.h>
 
-enum { CAIRN_PG_POOL_MAX = 16 }; /* connections; a server has 100 by default, for all daemons */
+enum { CAIRN_PG_POOL_MAX = 16 }; /* connections; the server allows 100 by default, for all daemons */
 
 struct cairn_pg_pool;
 
 struct cairn_pg_reader {
 	struct cairn_pg pg;
 	struct cairn_pg_pool *pool;
-	struct cairn_pg_reader *next; /* while idle */
+	struct cairn_pg_reader *next; /* next idle reader */
 };
 
 struct cairn_pg_pool {
 	const struct cairn_pg_place *place; /* borrowed */
 	struct cairn_pg_watch *watch;       /* borrowed */
-	pthread_mutex_t lock;               /* guards all below */
+	pthread_mutex_t lock;               /* guards the members below */
 	pthread_cond_t back;
 	struct cairn_pg_reader *idle; /* last used first */
 	unsigned n_open;
 };
 
 void cairn_pg_pool_init(struct cairn_pg_pool *pool, const struct cairn_pg_place *place, struct cairn_pg_watch *watch);
-/** All readers must be back. */
+/** Call it when all readers have been returned. */
 void cairn_pg_pool_fini(struct cairn_pg_pool *pool);
 
 /** Borrows a connected reader: an idle one, a new one, or the next one returned within CAIRN_PG_SILENCE_MS.

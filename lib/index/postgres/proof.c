@@ -1,4 +1,4 @@
-/* Writes the outcomes of claims of SHA-256. */
+/* Writes the outcomes of proofs of SHA-256. */
 #include "index/proof.h"
 
 #include "index/postgres/engine.h"
@@ -13,7 +13,7 @@ static const char PROOF_RECORD[] =
 	"UPDATE file_owner w SET due = NULL, proof = CASE WHEN k.said = k.proof THEN 3 ELSE 0 END"
 	" FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[]) k(file, hash, scope, said, proof)"
 	" JOIN file f ON f.id = k.file AND f.hash = k.hash WHERE w.file = k.file AND w.scope = k.scope AND w.sha256 = k.said";
-/* Pull requests that name a file by a false SHA-256 lose it. */
+/* Removes the bytes from pull requests that name a file by a false SHA-256. */
 static const char PROOF_DROP_FALSE[] =
 	"UPDATE content c SET file = NULL FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[])"
 	" k(file, hash, scope, said, proof) JOIN file f ON f.id = k.file AND f.hash = k.hash"
@@ -29,7 +29,7 @@ static const char PROOF_ADD_PROVED[] = "INSERT INTO file_owner(file, scope, sha2
 				       " VALUES($1, $2, $3, extract(epoch FROM now())::bigint, 3, NULL)"
 				       " ON CONFLICT (file, scope, sha256) DO UPDATE SET proof = 3, due = NULL";
 static const char PROOF_DROP_NO_CLAIM[] = "DELETE FROM file_owner WHERE file = $1 AND scope = $2 AND sha256 = ''";
-/* An entry keeps the size in its pointer. */
+/* Gives the file to entries; an entry keeps the size in its pointer. */
 static const char PROOF_FOLLOW[] =
 	"UPDATE content c SET file = k.file FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) k(file, scope, sha256)"
 	" JOIN file f ON f.id = k.file JOIN repo p ON p.scope = k.scope CROSS JOIN LATERAL"
@@ -39,7 +39,7 @@ static const char PROOF_FOLLOW[] =
 	" AND EXISTS(SELECT 1 FROM file_owner g WHERE g.file = k.file AND g.scope = k.scope AND g.sha256 = k.sha256"
 	" AND g.proof = 3)";
 
-/* Outcomes of one kind: of claims that could be read, or that could not. */
+/* Outcomes of one kind: of claims whose file could be read, or could not. */
 struct proof_some {
 	struct cairn_pg_array files, hashes, owners, said, proofs;
 };
@@ -62,7 +62,7 @@ static void proof_some_add(struct proof_some *some, const struct cairn_index_out
 	cairn_pg_add_bytes(&some->proofs, o->proof, sizeof(o->proof));
 }
 
-/* The arguments $1 to $4 for them. */
+/* The arguments $1 to $4 for outcomes. */
 #define PROOF_SOME(some)                                                                                               \
 	cairn_pg_int8s(&(some).files), cairn_pg_byteas(&(some).hashes), cairn_pg_int8s(&(some).owners),                \
 		cairn_pg_byteas(&(some).said)

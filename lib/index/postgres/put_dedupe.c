@@ -1,4 +1,4 @@
-/* Chunks of a shard that clients may ask about, gathered and sent in pieces. */
+/* Gathers the chunks of a shard that clients may ask about, and sends them in pieces. */
 #include "index/postgres/put.h"
 
 #include "base/sum.h"

@@ -10,7 +10,7 @@
 
 enum {
 	FILES_PIECE = 1000,
-	FILES_PIECE_TERMS = 40000, /* about a MiB; one file may have more */
+	FILES_PIECE_TERMS = 40000, /* terms in a piece: about a MiB; a single file may have more */
 };
 
 /* Finds known files, adds new ones, and returns the numbers of all. */
@@ -22,27 +22,27 @@ static const char FILES_ADD[] =
 static const char FILES_REFER[] =
 	"INSERT INTO reference(xorb, file) SELECT k.xorb, k.file FROM unnest($1::bigint[], $2::bigint[]) k(xorb, file)"
 	" ON CONFLICT DO NOTHING";
-/* A new file has no owner yet. */
+/* Adds the owner of a new file, which has none yet. */
 static const char FILES_OWN_NEW[] = "INSERT INTO file_owner(file, scope, sha256, at) SELECT k.file, $1, k.sha256, $2"
 				    " FROM unnest($3::bigint[], $4::bytea[]) k(file, sha256)";
 static const char FILES_OWN[] = "INSERT INTO file_owner(file, scope, sha256, at) SELECT k, $1, '', $2"
 				" FROM unnest($3::bigint[]) k WHERE (SELECT true FROM file_owner o WHERE o.file = k"
 				" AND o.scope = $1 LIMIT 1) IS NULL ON CONFLICT DO NOTHING";
-/* The first few claims stay: shards that count as known must not lose theirs. */
+/* Adds claims up to the limit. The first claims stay: shards that count as known must keep theirs. */
 static const char FILES_CLAIM[] =
 	"INSERT INTO file_owner(file, scope, sha256, at) SELECT k.file, $1, k.sha256, $2"
 	" FROM unnest($3::bigint[], $4::bytea[]) k(file, sha256) WHERE (SELECT count(*) FROM file_owner o"
 	" WHERE o.file = k.file AND o.scope = $1 AND o.sha256 > '' AND o.proof > 0) < $5 AND (SELECT count(*)"
 	" FROM file_owner o WHERE o.file = k.file AND o.scope = $1 AND o.proof = 0) < $6 ON CONFLICT DO NOTHING";
-/* Adds the sizes of files that are new to an owner, if it is a repository of the hub or has a quota. */
+/* Adds the sizes of files that are new to an owner that is a repository of the hub or has a quota. */
 static const char FILES_COUNT[] = "WITH s AS (SELECT coalesce(sum(" CAIRN_POSTGRES_FILE_COUNTS(
 	"f.size") "), 0)::bigint AS bytes FROM file f WHERE f.id = ANY($2) AND"
 		  " (SELECT true FROM file_owner o WHERE o.file = f.id AND o.scope = $1 LIMIT 1) IS NULL), u AS (UPDATE repo SET stored = stored"
 		  " + s.bytes FROM s WHERE repo.scope = $1 AND s.bytes > 0), v AS (UPDATE scope SET stored = stored + s.bytes"
 		  " FROM s WHERE scope.id = $1 AND scope.quota IS NOT NULL AND s.bytes > 0) SELECT bytes FROM s";
-/* Restarts the grace time of files that a repository of the hub has already, since a commit may follow. */
+/* Restarts the grace time of files that a repository of the hub has already, because a commit may follow. */
 static const char FILES_RENEW[] = "UPDATE file_owner SET at = $2 WHERE scope = $1 AND file = ANY($3)";
-/* Files whose terms are damaged, or name a xorb whose bytes are missing. */
+/* Finds files whose terms are damaged, or name a xorb without bytes. */
 static const char FILES_BROKEN[] =
 	"SELECT f.id FROM file f WHERE f.id = ANY($1) AND (octet_length(f.terms) % 24 <> 0 OR (SELECT true"
 	" FROM reference r JOIN xorb x ON x.id = r.xorb WHERE r.file = f.id AND x.stored IS NULL LIMIT 1) IS NOT NULL)";
@@ -55,7 +55,7 @@ struct put_file {
 	int64_t id;
 	bool known; /* known before, or repeated in the piece */
 	bool all_stored;
-	uint32_t first_xorb, n_xorbs; /* among the piece's */
+	uint32_t first_xorb, n_xorbs; /* range in the piece's xorbs */
 	uint8_t *rows;                /* owned: its terms as stored */
 };
 
@@ -63,7 +63,7 @@ struct put_piece {
 	struct cairn_pg_put *p;
 	struct put_file *files; /* owned */
 	uint32_t n;
-	bool repeated;  /* a file comes twice */
+	bool repeated;  /* the piece has a file twice */
 	int64_t *xorbs; /* owned: the xorbs of each file, in the order of the files */
 	uint32_t n_xorbs, cap_xorbs;
 	struct cairn_pg_array hashes, sizes, terms;
@@ -122,7 +122,7 @@ static bool put_piece_make_room(struct put_piece *piece, uint32_t more)
 	return true;
 }
 
-/* @param number  of the file in the shard, from 1 on */
+/* @param number  number of the file in the shard, from 1 */
 static enum cairn_status put_piece_add(struct put_piece *piece, uint32_t number,
 				       const struct cairn_index_new_file *file,
 				       const struct cairn_index_new_term *terms)
@@ -140,7 +140,8 @@ static enum cairn_status put_piece_add(struct put_piece *piece, uint32_t number,
 	cairn_pg_add_bytes(&piece->hashes, file->hash.b, sizeof(file->hash.b));
 	cairn_pg_add_int8(&piece->sizes, (int64_t)file->size_bytes);
 	cairn_pg_add_bytes(&piece->terms, f->rows, len);
-	/* The first chunk of each file is eligible whatever its hash: so a client finds the start of a known file. */
+	/* The first chunk of each file is eligible whatever its hash, so that a client finds the start of a known
+	 * file. */
 	if (status == CAIRN_OK && file->n_terms > 0)
 		status = cairn_pg_put_dedupe(piece->p, file->first_chunk, piece->p->xorbs[terms->xorb].row.id,
 					     terms->start);
@@ -149,7 +150,7 @@ static enum cairn_status put_piece_add(struct put_piece *piece, uint32_t number,
 
 /* --- registering -------------------------------------------------------------------------------------------------- */
 
-/* If a piece has a hash twice, the first row is the new one. */
+/* Compares ids, and puts the new row first if a piece has a file twice. */
 static int put_file_by_id(const void *pa, const void *pb)
 {
 	const struct put_file *a = *(struct put_file *const *)pa, *b = *(struct put_file *const *)pb;
@@ -209,7 +210,7 @@ unsigned cairn_pg_put_queue_find_files(struct cairn_pg_tx *tx, struct cairn_pg_a
 	return cairn_pg_queue(&tx->pg, FILES_FIND, CAIRN_ARGS(cairn_pg_byteas(hashes)));
 }
 
-/* Adds the references of files. @param which  NULL: all new ones */
+/* Adds the references of files. @param which  NULL: of all new files */
 static enum cairn_status put_piece_refer(struct put_piece *piece, const struct put_file *which)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array xorbs = {0};
@@ -230,7 +231,7 @@ static enum cairn_status put_piece_refer(struct put_piece *piece, const struct p
 	return CAIRN_OK;
 }
 
-/* The rows to add: owners of new files, owners of known ones, or claims on known ones. */
+/* Rows to add: owners of new files, owners of known files, or claims on known files. */
 enum put_owning { OWN_NEW, OWN_KNOWN, OWN_CLAIM };
 
 static enum put_owning put_file_owning(const struct put_file *f)
@@ -263,7 +264,7 @@ static enum cairn_status put_piece_own(struct put_piece *piece, enum put_owning 
 		cairn_db_int(piece->p->owner), cairn_db_int(cairn_clock_unix_s()), cairn_pg_int8s(&files),
 		cairn_pg_byteas(&words), cairn_db_int(CAIRN_INDEX_CLAIMS_MAX), cairn_db_int(CAIRN_INDEX_LIES_MAX));
 	args.n = HOW[how].n_args;
-	if (how == OWN_NEW) { /* new files imply that something was added */
+	if (how == OWN_NEW) { /* a new file implies that the shard added something */
 		(void)cairn_pg_queue(pg, HOW[how].sql, &args);
 		return CAIRN_OK;
 	}
@@ -275,7 +276,7 @@ static enum cairn_status put_piece_own(struct put_piece *piece, enum put_owning 
 	return cairn_pg_exchange(pg);
 }
 
-/* Claims on a repeated file are added one at a time, since their number is limited. */
+/* Adds claims on a repeated file one at a time, because their number is limited. */
 static enum cairn_status put_piece_claim(struct put_piece *piece)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -286,8 +287,8 @@ static enum cairn_status put_piece_claim(struct put_piece *piece)
 	return status;
 }
 
-/* Called when a known file comes again. Its terms may be damaged, or name a lost xorb. If all xorbs of the new terms
- * are stored, the file then gets these, and can be read again. */
+/* Repairs a known file that comes again, if its terms are damaged or name a lost xorb: if all xorbs of the new terms
+ * are stored, the file gets the new terms. */
 static enum cairn_status put_piece_mend_one(struct put_piece *piece, const struct put_file *f)
 {
 	struct cairn_pg *pg = &piece->p->tx->pg;
@@ -344,7 +345,7 @@ static enum cairn_status put_piece_renew(struct put_piece *piece)
 	return CAIRN_OK;
 }
 
-/* Call it before the owner gets the files. */
+/* Counts the files. Call it before the owner gets them. */
 static enum cairn_status put_piece_count(struct put_piece *piece)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array files = {0};

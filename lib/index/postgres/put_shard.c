@@ -1,5 +1,5 @@
-/* Registers a verified shard: its xorbs, eligible chunks and files (put_files.c). Rows go as arrays in pieces, so that
- * the server is never silent for long. Statements without a needed answer join the next exchange: three in all. */
+/* Registers a verified shard: its xorbs, eligible chunks and files (put_files.c). Rows are sent as arrays in pieces, so
+ * the server is never silent for long. A statement without a needed answer joins the next exchange: three in all. */
 #include "index/postgres/put.h"
 
 #include "base/clock.h"
@@ -13,9 +13,9 @@ enum { SHARD_PIECE = 10000 }; /* rows of one statement */
 static const char SHARD_FIND[] = "SELECT id, collection, at FROM shard WHERE hash = $1 AND scope = $2 AND owner = $3";
 static const char SHARD_ADD[] = "INSERT INTO shard(hash, scope, owner, collection, at) VALUES($1, $2, $3, $4, $5)"
 				" ON CONFLICT(hash, scope, owner) DO UPDATE SET collection = $4, at = $5";
-/* Looks up by number and hash: another server may have reused the number. Without a number by hash alone. */
+/* Looks up xorbs by number and hash, because another server may reuse the number; without a number, by hash alone. */
 static const char SHARD_XORBS[] =
-	"SELECT k.n, x.id, x.chunks, x.stored, x.retired FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY"
+	"SELECT k.n, x.id, x.chunks, x.stored, coalesce(x.retired, x.withdrawn) FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY"
 	" k(id, hash, n) JOIN LATERAL (SELECT * FROM xorb y WHERE y.id = k.id AND y.hash = k.hash"
 	" UNION ALL SELECT * FROM xorb z WHERE z.hash = k.hash AND k.id = 0) x ON true";
 static const char SHARD_REPACKED[] = "UPDATE xorb SET repacked = true WHERE id = $1";
@@ -64,7 +64,7 @@ void cairn_pg_put_queue_registered(struct cairn_pg_tx *tx, struct cairn_pg_array
 	(void)cairn_pg_queue(&tx->pg, SHARD_REGISTERED, CAIRN_ARGS(cairn_pg_int8s(xorbs)));
 }
 
-static void put_shard_queue_look(struct cairn_pg_put *p, uint32_t first, uint32_t n, unsigned *place)
+static void put_shard_queue_lookup(struct cairn_pg_put *p, uint32_t first, uint32_t n, unsigned *place)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array ids = {0};
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array hashes = {0};
@@ -76,15 +76,15 @@ static void put_shard_queue_look(struct cairn_pg_put *p, uint32_t first, uint32_
 	*place = cairn_pg_put_queue_xorbs(p->tx, &ids, &hashes);
 }
 
-/* Looks up a piece of the xorbs, and with the first piece the shard itself. */
-static enum cairn_status put_shard_look(struct cairn_pg_put *p, uint32_t first, uint32_t n)
+/* Looks up a piece of the xorbs, and the shard itself with the first piece. */
+static enum cairn_status put_shard_look_up(struct cairn_pg_put *p, uint32_t first, uint32_t n)
 {
 	struct cairn_pg *pg = &p->tx->pg;
 	unsigned found = 0, xorbs = 0;
 	if (first == 0)
 		found = cairn_pg_queue(pg, SHARD_FIND, CAIRN_ARGS(CAIRN_PG_SHARD_ARGS(p)));
 	if (n > 0)
-		put_shard_queue_look(p, first, n, &xorbs);
+		put_shard_queue_lookup(p, first, n, &xorbs);
 	enum cairn_status status = cairn_pg_exchange(pg);
 	if (status != CAIRN_OK)
 		return status;
@@ -99,7 +99,7 @@ static enum cairn_status put_shard_look(struct cairn_pg_put *p, uint32_t first, 
 	return CAIRN_OK;
 }
 
-/* The xorb became known while this shard was verified, so the terms lack its byte ranges. */
+/* Fails: the xorb became known while the shard was verified, so the terms lack its byte ranges. */
 static enum cairn_status put_shard_same(struct cairn_pg_put *p, const struct cairn_index_new_xorb *xorb,
 					const struct cairn_pg_xorb_state *state)
 {
@@ -112,7 +112,7 @@ static enum cairn_status put_shard_same(struct cairn_pg_put *p, const struct cai
 	return cairn_pg_run(&p->tx->pg, SHARD_REPACKED, CAIRN_ARGS(cairn_db_int(state->id)), NULL);
 }
 
-/* All xorbs must be known. If xorbs are kept elsewhere, a description makes them known. */
+/* Finds or adds a xorb; all must be known. If xorbs are stored elsewhere, a description makes one known. */
 static enum cairn_status put_shard_describe(struct cairn_pg_put *p, uint32_t place)
 {
 	const struct cairn_index_new_xorb *xorb = &p->put->shard->xorbs[place];
@@ -120,7 +120,7 @@ static enum cairn_status put_shard_describe(struct cairn_pg_put *p, uint32_t pla
 	bool described = place < p->put->shard->n_described;
 	if (row->id != 0)
 		return described && xorb->list ? put_shard_same(p, xorb, row) : CAIRN_OK;
-	/* A xorb that this shard names twice exists by now. */
+	/* A xorb that this shard names twice was added by now. */
 	enum cairn_status status =
 		xorb->id == 0 && p->n_made > 0 ? cairn_pg_find_xorb(p->tx, &xorb->hash, row) : CAIRN_OK;
 	if (status != CAIRN_OK || row->id != 0)
@@ -130,7 +130,7 @@ static enum cairn_status put_shard_describe(struct cairn_pg_put *p, uint32_t pla
 	p->put->added = true;
 	p->n_made++;
 	row->n_chunks = xorb->list->n;
-	return cairn_pg_add_xorb(p->tx, &xorb->hash, xorb->list, NULL, &(struct cairn_copy_id){0}, &row->id);
+	return cairn_pg_add_xorb(p->tx, &xorb->hash, xorb->list, NULL, &(struct cairn_copy_id){0}, false, &row->id);
 }
 
 static enum cairn_status put_shard_eligible(struct cairn_pg_put *p, uint32_t place)
@@ -146,7 +146,7 @@ static enum cairn_status put_shard_eligible(struct cairn_pg_put *p, uint32_t pla
 	return status;
 }
 
-/* Adds the described xorbs as members, and ends the retirement of named ones. */
+/* Adds the described xorbs as members of the shard, and mostly offers named ones again. */
 static enum cairn_status put_shard_members(struct cairn_pg_put *p)
 {
 	CLEANUP(cairn_pg_array_fini) struct cairn_pg_array members = {0};
@@ -160,21 +160,21 @@ static enum cairn_status put_shard_members(struct cairn_pg_put *p)
 	}
 	enum cairn_status status = CAIRN_OK;
 	if (retired.n > 0)
-		status = cairn_pg_keep_xorbs(p->tx, &retired, cairn_clock_unix_s());
+		status = cairn_pg_keep_xorbs(p->tx, &retired, p->put->stays_withdrawn);
 	if (status != CAIRN_OK || members.n == 0)
 		return status;
 	(void)cairn_pg_queue(&p->tx->pg, SHARD_MEMBERS, CAIRN_ARGS(CAIRN_PG_SHARD_ARGS(p), cairn_pg_int8s(&members)));
 	return CAIRN_OK;
 }
 
-static enum cairn_status put_shard_look_all(struct cairn_pg_put *p)
+static enum cairn_status put_shard_look_up_all(struct cairn_pg_put *p)
 {
 	uint32_t n = p->put->shard->n_xorbs, i = 0;
 	p->xorbs = calloc((size_t)n + 1, sizeof(*p->xorbs));
 	enum cairn_status status = p->xorbs ? CAIRN_OK : CAIRN_E_NOMEM;
 	do {
 		if (status == CAIRN_OK)
-			status = put_shard_look(p, i, n - i < SHARD_PIECE ? n - i : SHARD_PIECE);
+			status = put_shard_look_up(p, i, n - i < SHARD_PIECE ? n - i : SHARD_PIECE);
 		i += SHARD_PIECE;
 	} while (status == CAIRN_OK && i < n && !p->still_counts);
 	return status;
@@ -234,6 +234,6 @@ enum cairn_status cairn_pg_put_shard(struct cairn_pg_tx *tx, struct cairn_index_
 		return cairn_fail(&put->write.diag, CAIRN_E_DENIED, "repo.gone", CAIRN_NO_OFFSET,
 				  "the repository of this token was deleted");
 	if (status == CAIRN_OK)
-		status = put_shard_look_all(&p);
+		status = put_shard_look_up_all(&p);
 	return status != CAIRN_OK || p.still_counts ? status : put_shard_register(&p);
 }

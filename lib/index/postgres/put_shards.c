@@ -2,10 +2,10 @@
  * rows. Each owner of new bytes takes one or two more, for its quota. put_shard.c registers all other shards
  * afterwards.
  *
- * The look before verifying (look.c) is used, unless something was removed since or another server leads. If a file or
- * a shard came meanwhile, a unique key is violated, and the writer retries without the look. Shards without a look are
- * read together, in one more exchange. Nothing changes between that and the rows, since writing transactions run one
- * after the other. So the numbers that a transaction reserves are consecutive. */
+ * Uses the lookup before verifying (lookup.c), unless rows were removed since, or another server leads. If a file or a
+ * shard was added meanwhile, a unique key is violated, and the writer retries without the lookup. Shards without a
+ * lookup are read together, in one more exchange. Writing transactions run one after the other, so nothing changes
+ * before the rows are written, and the numbers that a transaction reserves are consecutive. */
 #include "index/postgres/put.h"
 #include "index/rows.h"
 
@@ -15,14 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { /* of all shards together, so that no statement has too many rows */
+enum { /* limits of all shards together, so that no statement has too many rows */
        JOIN_XORBS_MAX = 4000,
        JOIN_FILES_MAX = 1000,
        JOIN_TERMS_MAX = 40000,
        JOIN_ELIGIBLE_MAX = 10000,
 };
 
-/* The scope and the owner of each shard, and its last registration, if any. */
+/* Reads the scope and the owner of each shard, and its last registration, if any. */
 static const char JOIN_FIND[] =
 	"SELECT k.n, s.id, o.id, h.collection, h.at"
 	" FROM unnest($1::bytea[], $2::text[], $3::text[]) WITH ORDINALITY k(hash, scope, owner, n)"
@@ -31,7 +31,7 @@ static const char JOIN_FIND[] =
 	" LEFT JOIN LATERAL (SELECT collection, at FROM shard WHERE hash = k.hash AND scope = s.id"
 	" AND owner = o.id LIMIT 1) h ON true";
 /* Reserves numbers for shards and files, up to the sequences' current values. Rows are sent with their distance from
- * the last number, so that rows that name them can go in the same exchange. */
+ * the last number, so that rows referring to them can be sent in the same exchange. */
 static const char JOIN_NUMBERS[] = "SELECT setval('shard_id_seq', nextval('shard_id_seq') + $1 - 1),"
 				   " setval('file_id_seq', nextval('file_id_seq') + $2 - 1)";
 #define JOIN_SHARD "(SELECT currval('shard_id_seq')) - "
@@ -55,7 +55,7 @@ static const char JOIN_OWNERS[] =
 	"k.shard FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])"                         \
 	" k(prefix, scope, xorb, place, shard) ON CONFLICT DO NOTHING"
 static const char JOIN_DEDUPE[] = JOIN_ADD_DEDUPE;
-/* A batch to be committed ahead is counted here, where the number of new rows is known. */
+/* Counts a batch to be committed ahead, because only here the number of new rows is known. */
 static const char JOIN_DEDUPE_AND_COUNT[] =
 	"WITH d AS (" JOIN_ADD_DEDUPE
 	" RETURNING 1) UPDATE state SET files = files + $6, shards = shards + $7, eligible = eligible + (SELECT count(*) FROM d)"
@@ -66,20 +66,20 @@ static const char JOIN_COUNT[] = "WITH u AS (UPDATE repo SET stored = stored + $
 /* A shard of the batch. */
 struct join_shard {
 	struct cairn_index_put_shard *put;
-	int64_t scope, owner, id; /* id: distance from the last one */
+	int64_t scope, owner, id; /* id: distance from the last number */
 	struct cairn_index_registered registered;
-	bool seen;                       /* it was looked at before */
+	bool seen;                       /* use its lookup before verifying */
 	bool named;                      /* its scope and owner exist */
-	bool found;                      /* its row is there */
+	bool found;                      /* its row exists */
 	bool known;                      /* its registration still counts */
-	bool plain;                      /* simple, so registered here */
-	uint32_t first_xorb, first_file; /* among those of all shards */
+	bool plain;                      /* it is simple, and registered here */
+	uint32_t first_xorb, first_file; /* indexes among those of all shards */
 };
 
 struct join_file {
 	const struct cairn_hash *hash;
 	struct join_shard *shard;
-	int64_t id; /* distance from the last one */
+	int64_t id; /* distance from the last number */
 	bool known;
 };
 
@@ -90,16 +90,16 @@ struct join {
 	struct join_file *files, **sorted;
 	uint8_t *terms; /* buffer for one file */
 	uint32_t n, n_xorbs, n_files, n_terms, n_eligible;
-	uint32_t n_asked, n_asked_files; /* without a look: these come first */
-	uint32_t n_new, n_new_files;     /* to be registered here */
+	uint32_t n_asked, n_asked_files; /* shards and files without a lookup, which come first */
+	uint32_t n_new, n_new_files;     /* shards and files to be registered here */
 	int64_t now_unix_s;
 	bool ahead;                                        /* only a commit follows */
-	struct cairn_pg_array ids, hashes, scopes, owners; /* of shards */
-	struct cairn_pg_array xorb_ids, xorb_hashes;       /* to be looked up */
+	struct cairn_pg_array ids, hashes, scopes, owners; /* columns of shards */
+	struct cairn_pg_array xorb_ids, xorb_hashes;       /* xorbs to look up */
 	struct cairn_pg_array member_shards, member_xorbs;
-	struct cairn_pg_array file_ids, file_hashes, sizes, rows; /* of files */
+	struct cairn_pg_array file_ids, file_hashes, sizes, rows; /* columns of files */
 	struct cairn_pg_array reference_xorbs, reference_files;
-	struct cairn_pg_array owning, words; /* of their owners */
+	struct cairn_pg_array owning, words; /* columns of the files' owners */
 	struct cairn_pg_array prefixes, prefix_scopes, prefix_xorbs, places, prefix_shards;
 };
 
@@ -121,9 +121,9 @@ static void join_fini(struct join *j)
 	free(j->terms);
 }
 
-/* --- which there are ---------------------------------------------------------------------------------------------- */
+/* --- finding the shards ------------------------------------------------------------------------------------------- */
 
-/* Counts the terms of a shard; a file with too many counts as one too many. The number of files is checked before. */
+/* Counts the terms of a shard; a file with too many counts as if it had one too many. Files were counted before. */
 static uint32_t join_n_terms(const struct cairn_index_new_shard *shard)
 {
 	uint32_t n = 0;
@@ -140,14 +140,14 @@ static uint32_t join_n_eligible(const struct cairn_index_new_shard *shard)
 	return n;
 }
 
-/* Is the earlier look at the shard still valid? */
+/* Is the lookup before verifying still valid? */
 static bool join_is_seen(const struct join *j, const struct cairn_index_put_shard *put)
 {
 	return put->seen.plain && put->seen.collection == j->tx->counts.collection &&
 	       put->seen.server == j->tx->pg.server;
 }
 
-/* Joins a shard, unless there is no room, or it is clearly not simple. */
+/* Adds a shard to the batch, unless there is no room, or it is clearly not simple. */
 static void join_take(struct join *j, struct cairn_index_put_shard *put, bool seen)
 {
 	const struct cairn_index_new_shard *shard = put->shard;
@@ -194,7 +194,7 @@ static enum cairn_status join_begin(struct join *j, struct cairn_index_put_shard
 	return j->shards && j->xorbs && j->files && j->sorted && j->terms ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-/* --- the look ----------------------------------------------------------------------------------------------------- */
+/* --- looking up --------------------------------------------------------------------------------------------------- */
 
 static void join_lay_out(struct join *j)
 {
@@ -277,7 +277,7 @@ static enum cairn_status join_look_up(struct join *j)
 	return status == CAIRN_OK ? join_found_rest(j, pg->results[xorbs], pg->results[files]) : status;
 }
 
-/* --- which are plain ---------------------------------------------------------------------------------------------- */
+/* --- selecting the simple shards ---------------------------------------------------------------------------------- */
 
 static bool join_xorbs_are_plain(const struct join *j, const struct join_shard *s)
 {
@@ -373,7 +373,7 @@ static void join_add_xorbs(struct join *j, const struct join_shard *s)
 	}
 }
 
-/* @param number  of the file among all, from 1 on */
+/* @param number  number of the file among those of all shards, from 1 */
 static void join_add_terms(struct join *j, const struct join_shard *s, uint32_t number,
 			   const struct cairn_index_new_term *terms, uint32_t n)
 {
@@ -478,7 +478,7 @@ static void join_queue_rows(struct join *j)
 					cairn_pg_int8s(&j->owning), cairn_pg_byteas(&j->words)));
 }
 
-/* --- what owners hold --------------------------------------------------------------------------------------------- */
+/* --- quotas of owners --------------------------------------------------------------------------------------------- */
 
 static int64_t join_bytes_of(const struct join *j, int64_t owner)
 {
@@ -514,9 +514,9 @@ static enum cairn_status join_count_all(struct join *j, struct cairn_diag *diag)
 	return status;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------- */
+/* --- registering the batch ---------------------------------------------------------------------------------------- */
 
-/* The rows of a batch committed ahead are sent with the commit, unless a quota must be checked first. */
+/* Writes the rows. For a batch committed ahead they are sent with the commit, unless a quota must be checked first. */
 static enum cairn_status join_register(struct join *j, struct cairn_diag *diag)
 {
 	for (uint32_t i = 0; i < j->n; i++)

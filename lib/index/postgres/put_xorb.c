@@ -1,4 +1,4 @@
-/* Registers a stored xorb, and has helpers for rows of xorb and list. */
+/* Registers a stored xorb; reads and writes rows of xorbs and lists. */
 #include "index/postgres/write.h"
 #include "index/rows.h"
 
@@ -8,14 +8,16 @@
 
 #include <string.h>
 
-static const char XORB_FIND[] = "SELECT id, chunks, stored, retired, copy FROM xorb WHERE hash = $1";
-static const char XORB_ADD[] =
-	"WITH x AS (INSERT INTO xorb(hash, chunks, unpacked, stored, at, copy) VALUES($1, $2, $3, $4, $5, $8)"
-	" RETURNING id)"
-	" INSERT INTO list(xorb, spans, hashes) SELECT id, $6, $7 FROM x RETURNING xorb";
-static const char XORB_STORE[] = "UPDATE xorb SET retired = NULL, at = $2, stored = $3, chunks = $4, unpacked = $5,"
-				 " repacked = repacked OR $6 <> 0, copy = $7 WHERE id = $1";
-static const char XORB_KEEP[] = "UPDATE xorb SET retired = NULL, at = $2 WHERE id = ANY($1)";
+static const char XORB_FIND[] =
+	"SELECT id, chunks, stored, coalesce(retired, withdrawn), copy FROM xorb WHERE hash = $1";
+static const char XORB_ADD[] = "WITH x AS (INSERT INTO xorb(hash, chunks, unpacked, stored, at, copy, withdrawn)"
+			       " VALUES($1, $2, $3, $4, $5, $8, $9) RETURNING id)"
+			       " INSERT INTO list(xorb, spans, hashes) SELECT id, $6, $7 FROM x RETURNING xorb";
+static const char XORB_STORE[] = "UPDATE xorb SET retired = NULL, withdrawn = " CAIRN_STAYS_WITHDRAWN(
+	"$8 <> 0") ", at = $2, stored = $3, chunks = $4, unpacked = $5,"
+		   " repacked = repacked OR $6 <> 0, copy = $7 WHERE id = $1";
+static const char XORB_KEEP[] =
+	"UPDATE xorb SET retired = NULL, withdrawn = " CAIRN_STAYS_WITHDRAWN("$3 <> 0") ", at = $2 WHERE id = ANY($1)";
 static const char XORB_LIST[] = "SELECT spans, hashes FROM list WHERE xorb = $1";
 static const char XORB_SET_LIST[] = "INSERT INTO list(xorb, spans, hashes) VALUES($1, $2, $3)"
 				    " ON CONFLICT(xorb) DO UPDATE SET spans = $2, hashes = $3";
@@ -52,7 +54,7 @@ static enum cairn_status put_xorb_encode(struct cairn_buf *spans, const struct c
 
 enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_hash *hash,
 				    const struct cairn_chunk_list *list, const uint64_t *stored_bytes,
-				    const struct cairn_copy_id *copy, int64_t *id)
+				    const struct cairn_copy_id *copy, bool withdrawn, int64_t *id)
 {
 	CLEANUP(cairn_buf_fini)
 	struct cairn_buf spans = cairn_buf_init((size_t)CAIRN_XORB_CHUNKS_MAX * CAIRN_ROWS_SPAN_BYTES);
@@ -66,7 +68,8 @@ enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_h
 					 cairn_db_int_if(stored_bytes, stored_bytes ? (int64_t)*stored_bytes : 0),
 					 cairn_db_int(cairn_clock_unix_s()), cairn_db_bytes(spans.bytes, spans.len),
 					 cairn_db_bytes(list->hashes, (size_t)list->n * sizeof(*list->hashes)),
-					 cairn_pg_copy_name(copy)),
+					 cairn_pg_copy_name(copy),
+					 cairn_db_int_if(withdrawn, CAIRN_INDEX_NEVER_OFFERED)),
 			      &r);
 	if (status != CAIRN_OK)
 		return status;
@@ -76,9 +79,12 @@ enum cairn_status cairn_pg_add_xorb(struct cairn_pg_tx *tx, const struct cairn_h
 	return CAIRN_OK;
 }
 
-enum cairn_status cairn_pg_keep_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids, int64_t now_unix_s)
+enum cairn_status cairn_pg_keep_xorbs(struct cairn_pg_tx *tx, struct cairn_pg_array *ids, bool stay_withdrawn)
 {
-	return cairn_pg_run(&tx->pg, XORB_KEEP, CAIRN_ARGS(cairn_pg_int8s(ids), cairn_db_int(now_unix_s)), NULL);
+	return cairn_pg_run(
+		&tx->pg, XORB_KEEP,
+		CAIRN_ARGS(cairn_pg_int8s(ids), cairn_db_int(cairn_clock_unix_s()), cairn_db_int(stay_withdrawn)),
+		NULL);
 }
 
 enum cairn_status cairn_pg_list(struct cairn_pg_tx *tx, int64_t xorb, struct cairn_chunk_list *list)
@@ -93,7 +99,7 @@ enum cairn_status cairn_pg_list(struct cairn_pg_tx *tx, int64_t xorb, struct cai
 	return cairn_rows_list(list, spans, spans_len, hashes, hashes_len);
 }
 
-/* Do earlier terms still have the right byte ranges? From an unreadable list they got none. */
+/* Have earlier terms wrong byte ranges now? If the list was unreadable, they got none. */
 static enum cairn_status put_xorb_is_repacked(struct cairn_pg_tx *tx, int64_t id, const struct cairn_chunk_list *list,
 					      bool *repacked)
 {
@@ -103,7 +109,7 @@ static enum cairn_status put_xorb_is_repacked(struct cairn_pg_tx *tx, int64_t id
 	return status == CAIRN_E_DAMAGED ? CAIRN_OK : status;
 }
 
-/* Stores the bytes of a xorb that was only described, or lost. The verified list also repairs a damaged row. */
+/* Stores the bytes of a xorb that was only described, or lost. The verified list repairs a damaged row, too. */
 static enum cairn_status put_xorb_store(struct cairn_pg_tx *tx, int64_t id, const struct cairn_index_put_xorb *put)
 {
 	const struct cairn_chunk_list *list = put->list;
@@ -120,7 +126,8 @@ static enum cairn_status put_xorb_store(struct cairn_pg_tx *tx, int64_t id, cons
 			     CAIRN_ARGS(cairn_db_int(id), cairn_db_int(cairn_clock_unix_s()),
 					cairn_db_int((int64_t)put->stored_bytes), cairn_db_int(list->n),
 					cairn_db_int((int64_t)cairn_chunk_list_bytes(list, 0, list->n)),
-					cairn_db_int(repacked), cairn_pg_copy_name(&put->copy)));
+					cairn_db_int(repacked), cairn_pg_copy_name(&put->copy),
+					cairn_db_int(put->stays_withdrawn)));
 	return cairn_pg_run(&tx->pg, XORB_SET_LIST,
 			    CAIRN_ARGS(cairn_db_int(id), cairn_db_bytes(spans.bytes, spans.len),
 				       cairn_db_bytes(list->hashes, (size_t)list->n * sizeof(*list->hashes))),
@@ -141,7 +148,8 @@ enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_p
 		return status;
 	put->added = state.id == 0 || !state.stored;
 	if (state.id == 0) {
-		status = cairn_pg_add_xorb(tx, &put->hash, list, &put->stored_bytes, &put->copy, &state.id);
+		status = cairn_pg_add_xorb(tx, &put->hash, list, &put->stored_bytes, &put->copy, put->stays_withdrawn,
+					   &state.id);
 		return status == CAIRN_OK ? cairn_records_hold_xorb(&tx->records, put, state.id) : status;
 	}
 	if (!state.stored)
@@ -152,9 +160,9 @@ enum cairn_status cairn_pg_put_xorb(struct cairn_pg_tx *tx, struct cairn_index_p
 		cairn_diag_numbers(&put->write.diag, state.n_chunks, list->n);
 		return CAIRN_E_CONFLICT;
 	}
-	/* Another upload was faster, and its row names its own copy. */
+	/* Another upload was faster, and the row names the other upload's copy. */
 	if (named && !cairn_copy_id_equal(&state.copy, &put->copy))
 		status = cairn_pg_kill_copy(tx, &put->copy, &put->hash);
 	cairn_pg_add_int8(&id, state.id);
-	return status == CAIRN_OK ? cairn_pg_keep_xorbs(tx, &id, cairn_clock_unix_s()) : status;
+	return status == CAIRN_OK ? cairn_pg_keep_xorbs(tx, &id, put->stays_withdrawn) : status;
 }

@@ -1,11 +1,11 @@
-/* Finds what connecting needs of the system, before a process gives up everything else. */
+/* Finds the files and hosts that connecting needs, before a process gives up its other rights. */
 #include "index/postgres/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Has libpq resolve URL, environment and service file into a connection, which it then refuses without sending
+/* Lets libpq resolve URL, environment and service file into a connection, which libpq then refuses without sending
  * anything: it checks the invalid encryption method last. */
 static PGconn *reach_put_together(const struct cairn_pg_place *place)
 {
@@ -14,7 +14,7 @@ static PGconn *reach_put_together(const struct cairn_pg_place *place)
 	return PQconnectStartParams(NAMES, values, 1);
 }
 
-/* "5432,5433" */
+/* Adds the ports of a list such as "5432,5433". */
 static void reach_add_ports(struct cairn_index_reach *out, const char *ports)
 {
 	for (const char *p = ports; *p; p += strcspn(p, ","), p += *p == ',') {
@@ -38,7 +38,7 @@ static void reach_add_file(struct cairn_index_reach *out, const char *path)
 		(void)snprintf(out->files[out->n_files++], sizeof(out->files[0]), "%s", path);
 }
 
-/* Adds the files that libpq reads in the user's folder .postgresql, and of services. */
+/* Adds the files that libpq reads in the user's folder .postgresql, and those of services. */
 static void reach_add_own_files(struct cairn_index_reach *out)
 {
 	char path[CAIRN_INDEX_REACH_PATH_BYTES];

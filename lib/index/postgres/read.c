@@ -10,7 +10,7 @@
 	" OR (SELECT true FROM proposed p WHERE p.file = f.id"                                                         \
 	" AND p.scope = (SELECT id FROM scope WHERE name = $2) LIMIT 1) IS NOT NULL)"
 
-/* Reads the spans of two xorbs, and of each whose terms lack byte ranges. A single statement sees a single snapshot. */
+/* Reads the spans of two xorbs, and of each xorb whose terms lack byte ranges. A statement sees a single snapshot. */
 static const char READ_SPANS[] =
 	"SELECT x.hash, x.stored, x.chunks, CASE WHEN k.n IN ($2, $3) OR x.repacked OR x.stored IS NULL"
 	" THEN (SELECT l.spans FROM list l WHERE l.xorb = x.id) END, x.copy"
@@ -34,8 +34,9 @@ bool cairn_pg_xorb_row(const PGresult *r, int row, struct cairn_index_xorb *out)
 	out->stored_bytes = (uint64_t)cairn_pg_get_int8(r, row, 4);
 	out->retired = !PQgetisnull(r, row, 5);
 	out->at_unix_s = cairn_pg_get_int8(r, row, 6);
-	out->referenced = cairn_pg_get_int8(r, row, 7) != 0;
-	return cairn_pg_get_hash(r, row, 1, &out->hash) && cairn_pg_get_copy(r, row, 8, &out->copy);
+	out->withdrawn_unix_s = cairn_pg_get_int8(r, row, 7);
+	out->referenced = cairn_pg_get_int8(r, row, 8) != 0;
+	return cairn_pg_get_hash(r, row, 1, &out->hash) && cairn_pg_get_copy(r, row, 9, &out->copy);
 }
 
 enum cairn_status cairn_pg_list_row(const PGresult *r, int row, int column, struct cairn_chunk_list *list)

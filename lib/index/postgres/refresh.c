@@ -4,10 +4,10 @@
 #include "base/cond.h"
 #include "index/postgres/engine.h"
 
-/* Ends transactions of daemons that hang, since they block all others. The server itself ends only idle ones; in the
- * middle of an exchange no timeout applies before PostgreSQL 17. A transaction that waits for a lock or for standbys is
- * not the client's fault. Returns the time until the next must be ended, too: others give up soon after it, so the next
- * check must not be late. */
+/* Ends transactions of daemons that hang, because they block all others. The server itself ends only idle ones: in the
+ * middle of an exchange, no timeout applies before PostgreSQL 17. A transaction that waits for a lock or for standbys
+ * is not the client's fault. Returns the time until the next must be ended: other daemons give up soon after it, so the
+ * next check must not be late. */
 static const char REFRESH_END_STILL[] =
 	"SELECT count(CASE WHEN left_ms <= 0 THEN pg_terminate_backend(pid) END),"
 	" coalesce(min(ceil(left_ms)) FILTER (WHERE left_ms > 0), $1)::bigint FROM"
@@ -17,7 +17,7 @@ static const char REFRESH_END_STILL[] =
 	" AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) still";
 static const char REFRESH_STATE[] = "SELECT " CAIRN_PG_COUNTS " FROM state";
 
-/* The keys are read after their generation, so they may be newer: then they are read again. */
+/* Reads the keys after their generation: if they are newer, the next refresh reads them again. */
 static enum cairn_status refresh_keys(struct cairn_postgres *p, int64_t generation)
 {
 	const PGresult *r;
@@ -59,7 +59,7 @@ static enum cairn_status refresh_ask(struct cairn_postgres *p)
 	if (status != CAIRN_OK)
 		return status;
 	cairn_pg_note_counts(p, &counts, pg->server);
-	atomic_store(&p->refresh.fresh_ms, asked_ms); /* even if the rest fails: reads do not need it */
+	atomic_store(&p->refresh.fresh_ms, asked_ms); /* set even if the rest fails: reads do not need that */
 	return refresh_others(p);
 }
 
@@ -132,6 +132,6 @@ enum cairn_status cairn_postgres_key_is_good(struct cairn_index *ix, int64_t id,
 	struct cairn_postgres *p = cairn_postgres(ix);
 	bool is_new, fresh = refresh_is_fresh(&p->refresh);
 	*good = cairn_pg_good_keys_has(&p->good_keys, id, cairn_clock_unix_s(), &is_new) && fresh;
-	/* Another daemon may have created the key a moment ago. */
+	/* Another daemon may just have created the key. */
 	return fresh && (!is_new || !p->refresh.index) ? CAIRN_OK : CAIRN_E_BUSY;
 }

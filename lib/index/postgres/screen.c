@@ -6,8 +6,8 @@
 #include <sched.h>
 #include <string.h>
 
-/* Rows of other scopes are never read, so the time does not reveal whether there are any. Each prefix is looked up in
- * the index alone, whatever the planner estimates: a join could read the whole table. */
+/* Reads no rows of other scopes, so that the time does not reveal whether there are any. Looks each prefix up in the
+ * database index alone, whatever the planner estimates: a join could read the whole table. */
 static const char SCREEN_SHARED[] =
 	"SELECT k.n FROM unnest($1::bigint[]) WITH ORDINALITY k(prefix, n)"
 	" JOIN LATERAL (SELECT 1 FROM dedupe d WHERE d.prefix = k.prefix AND d.scope = 0 LIMIT 1) f ON true";
@@ -18,11 +18,11 @@ static const char SCREEN_OWN[] = "SELECT k.n FROM unnest($1::bigint[], $2::text[
 /* The queries of one exchange. */
 struct screen_batch {
 	struct cairn_index_screen *all[CAIRN_PG_SCREEN_MAX];
-	struct cairn_index_screen *own[CAIRN_PG_SCREEN_MAX]; /* the queries among them with a scope of their own */
+	struct cairn_index_screen *own[CAIRN_PG_SCREEN_MAX]; /* those of them with a scope of their own */
 	uint32_t n, n_own;
 };
 
-/* Under the lock. */
+/* Called with the lock. */
 static void screen_take(struct cairn_pg_screens *s, struct screen_batch *batch)
 {
 	batch->n = batch->n_own = 0;
@@ -84,7 +84,7 @@ static void screen_serve(struct cairn_postgres *p, struct screen_batch *batch)
 	for (uint32_t i = 0; i < batch->n; i++) {
 		if (status != CAIRN_OK)
 			batch->all[i]->status = status;
-		batch->all[i]->done(batch->all[i]); /* it may be freed then */
+		batch->all[i]->done(batch->all[i]); /* the caller may free it then */
 	}
 }
 

@@ -1,4 +1,4 @@
-/* Sessions of browsers, of which only digests are stored. */
+/* Sessions of browsers; only digests are stored. */
 #include "index/daemon/session.h"
 
 #include "index/postgres/engine.h"
@@ -9,7 +9,7 @@ static const char SESSION_FIND[] = "SELECT digest, key, account, ends FROM sessi
 static const char SESSION_ADD[] = "INSERT INTO session(digest, key, account, ends) VALUES($1, $2, $3, $4)";
 static const char SESSION_DROP[] = "DELETE FROM session WHERE digest = $1";
 static const char SESSION_DROP_ENDED[] = "DELETE FROM session WHERE ends <= $1";
-/* Drops a person's sessions beyond a number; operators are distinguished by their keys. */
+/* Drops a person's sessions beyond a number. Operators count by key. */
 static const char SESSION_DROP_OWN[] =
 	"DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE account = $1 AND ($1 <> 0 OR key = $2)"
 	" ORDER BY ends DESC, id DESC OFFSET $3)";

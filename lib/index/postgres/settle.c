@@ -5,9 +5,9 @@
 #include <string.h>
 
 static const char SETTLE_BEGIN[] = "BEGIN";
-/* Looks up by names, since another server may reuse numbers of a lost one. A later registration counts, an earlier one
- * does not. */
-static const char SETTLE_LOOK[] =
+/* Looks writes up by hash and names, because another server may reuse the numbers of a lost one. A later registration
+ * counts, an earlier one does not. */
+static const char SETTLE_LOOKUP[] =
 	"SELECT k.n FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) WITH ORDINALITY"
 	" k(hash, scope, owner, collection, at, n)"
 	" JOIN LATERAL (SELECT id FROM scope WHERE name = k.scope LIMIT 1) s ON true"
@@ -28,7 +28,7 @@ static void settle_arrays_fini(struct settle_arrays *a)
 	cairn_pg_array_fini(&a->times);
 }
 
-static unsigned settle_queue_look(struct cairn_pg *pg, const struct cairn_index_settling *all, unsigned n)
+static unsigned settle_queue_lookup(struct cairn_pg *pg, const struct cairn_index_settling *all, unsigned n)
 {
 	CLEANUP(settle_arrays_fini) struct settle_arrays a = {0};
 	for (unsigned i = 0; i < n; i++) {
@@ -38,7 +38,7 @@ static unsigned settle_queue_look(struct cairn_pg *pg, const struct cairn_index_
 		cairn_pg_add_int8(&a.collections, all[i].registered.collection);
 		cairn_pg_add_int8(&a.times, all[i].registered.at_unix_s);
 	}
-	return cairn_pg_queue(pg, SETTLE_LOOK,
+	return cairn_pg_queue(pg, SETTLE_LOOKUP,
 			      CAIRN_ARGS(cairn_pg_byteas(&a.hashes), cairn_pg_texts(&a.scopes),
 					 cairn_pg_texts(&a.owners), cairn_pg_int8s(&a.collections),
 					 cairn_pg_int8s(&a.times)));
@@ -57,7 +57,7 @@ static enum cairn_status settle_saw(const PGresult *r, struct cairn_index_settli
 	return CAIRN_OK;
 }
 
-/* Reads the writes before it adds the record. */
+/* Reads the writes, and then adds the record. */
 static enum cairn_status settle_try(struct cairn_pg_settle *settle, struct cairn_index_settling *all, unsigned n,
 				    struct cairn_diag *diag)
 {
@@ -67,13 +67,13 @@ static enum cairn_status settle_try(struct cairn_pg_settle *settle, struct cairn
 		return cairn_pg_fail(pg, diag, "the index cannot be written");
 	(void)cairn_pg_queue(pg, SETTLE_BEGIN, NULL);
 	if (n > 0)
-		look = settle_queue_look(pg, all, n);
+		look = settle_queue_lookup(pg, all, n);
 	cairn_pg_queue_record(pg);
 	enum cairn_status status = cairn_pg_end(pg, &settle->ending, true, diag);
 	return status == CAIRN_OK && n > 0 ? settle_saw(pg->results[look], all, n, diag) : status;
 }
 
-/* A failed try changes nothing, so it can be retried, unless its commit was cancelled or not acknowledged in time. */
+/* Retries: a failed try changes nothing, unless its commit was cancelled or not acknowledged in time. */
 enum cairn_status cairn_pg_settle(struct cairn_pg_settle *settle, struct cairn_index_settling *all, unsigned n,
 				  struct cairn_diag *diag)
 {

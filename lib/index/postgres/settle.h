@@ -1,4 +1,4 @@
-/* Settles commits made ahead. A transaction, on the settler's own connection, reads the writes again and then adds a
+/* Settles commits made ahead. A transaction on the settler's own connection reads the writes again, and then adds a
  * record to the server's log. Every write it sees was committed before that record, so a standby with the record has
  * the write. No other write is reported as durable. */
 #ifndef CAIRN_INDEX_POSTGRES_SETTLE_H

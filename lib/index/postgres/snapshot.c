@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { SNAPSHOT_XORBS_PAGE = 32, SNAPSHOT_FILES_PAGE = 256 }; /* rows: a list may have 320 KiB */
+enum { SNAPSHOT_XORBS_PAGE = 32, SNAPSHOT_FILES_PAGE = 256 }; /* rows of a page: a list may have 320 KiB */
 
 static const char SNAPSHOT_BEGIN[] = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 static const char SNAPSHOT_XORBS[] =
@@ -14,7 +14,7 @@ static const char SNAPSHOT_FILES[] =
 	"SELECT hash, size, terms, id, at, coalesce((SELECT p.sha256 FROM proof p WHERE p.file = f.id),"
 	" (SELECT o.sha256 FROM file_owner o WHERE o.file = f.id AND o.sha256 > '' ORDER BY o.scope, o.sha256 LIMIT 1)) FROM file f WHERE id > $1 ORDER BY id LIMIT $2";
 static const char SNAPSHOT_XORB_HASH[] = "SELECT hash FROM xorb WHERE id = $1";
-/* Does not read the sequences, which no snapshot covers. */
+/* Does not read the sequences, which are not part of the snapshot. */
 static const char SNAPSHOT_EXTENT[] =
 	"SELECT coalesce((SELECT max(id) FROM xorb), 0), coalesce((SELECT max(id) FROM file), 0),"
 	" coalesce((SELECT sum(chunks)::bigint FROM xorb WHERE id > $1), 0)";
@@ -85,7 +85,7 @@ enum cairn_status cairn_postgres_snapshot_extent(struct cairn_index_snapshot *sn
 		return snapshot_fail(pg, diag);
 	*out = (struct cairn_index_extent){cairn_pg_get_int8(r, 0, 0), cairn_pg_get_int8(r, 0, 1),
 					   (uint64_t)cairn_pg_get_int8(r, 0, 2)};
-	cairn_pg_look_up(pg); /* pages: with merge joins each page would begin at the first row */
+	cairn_pg_look_up(pg); /* Plans for pages: with merge joins, each page would begin at the first row. */
 	return CAIRN_OK;
 }
 

@@ -26,8 +26,6 @@ struct cairn_index_tx *cairn_postgres_tx(struct cairn_index *ix)
 	return tx;
 }
 
-/* --- a transaction ------------------------------------------------------------------------------------------------ */
-
 enum cairn_status cairn_postgres_begin(struct cairn_index *ix, struct cairn_diag *diag)
 {
 	return cairn_pg_begin(table_tx(ix), diag);
@@ -47,7 +45,7 @@ enum cairn_status cairn_postgres_commit(struct cairn_index *ix, struct cairn_dia
 	return CAIRN_OK;
 }
 
-/* No commit ahead changes keys. But after an unanswered commit the keys must be read again. */
+/* A commit ahead changes no keys. But after an unanswered commit the keys must be read again. */
 enum cairn_status cairn_postgres_commit_ahead(struct cairn_index *ix, struct cairn_diag *diag)
 {
 	struct cairn_postgres *p = cairn_postgres(ix);
@@ -79,8 +77,6 @@ bool cairn_postgres_again(struct cairn_index *ix)
 {
 	return cairn_pg_again(table_tx(ix));
 }
-
-/* --- a write ------------------------------------------------------------------------------------------------------ */
 
 static void table_forget_failure(struct cairn_pg *pg)
 {

@@ -1,5 +1,5 @@
-/* Copies rows on a connection of its own; another process may have the index open. Statements are sent one by one: each
- * carries arrays of rows, so a pipeline gains nothing. */
+/* Copies rows on a connection of its own; another process may have the index open. Each statement carries arrays of
+ * rows and is sent alone: a pipeline would gain nothing. */
 #include "index/tables.h"
 
 #include "index/postgres/engine.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of types in pg_type.dat, which never change. */
+/* OIDs of types in pg_type.dat, which never change. */
 enum { TRANSFER_BYTEA = 17, TRANSFER_INT8 = 20, TRANSFER_TEXT = 25 };
 enum { TRANSFER_BYTEAS = 1001, TRANSFER_TEXTS = 1009, TRANSFER_INT8S = 1016 };
 enum { TRANSFER_SQL_BYTES_MAX = 4096, TRANSFER_ARRAY_BYTES_MAX = 1 << 30 };
@@ -28,9 +28,9 @@ static struct postgres_transfer *transfer_of(struct cairn_index_transfer *t)
 	return (struct postgres_transfer *)t;
 }
 
-/* --- what a row must not stand beside ----------------------------------------------------------------------------- */
+/* --- rows that conflict with new ones ----------------------------------------------------------------------------- */
 
-/* Rows that conflict with a unique value of the new rows (u), and no longer exist at the source. */
+/* Finds rows that conflict with a unique value of the new rows (u), and no longer exist at the source. */
 static const char *const TRANSFER_RIVALS[CAIRN_TABLES] = {
 	[CAIRN_TABLE_SCOPE] = "t.name = u.name",
 	[CAIRN_TABLE_ACCOUNT] = "lower(t.name) = lower(u.name)",
@@ -52,7 +52,7 @@ static const char TRANSFER_KILL[] =
 
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
 
-/* Columns of rows as arrays, for $1 and so on. */
+/* Columns of rows as arrays, the arguments $1 and so on. */
 struct transfer_args {
 	int n;
 	Oid types[CAIRN_COLUMNS_MAX + 1];
@@ -99,16 +99,16 @@ static void transfer_add_column(struct transfer_args *args, const struct cairn_i
 	struct cairn_buf *b = &args->arrays[args->n];
 	*b = cairn_buf_init(TRANSFER_ARRAY_BYTES_MAX);
 	args->types[args->n++] = number ? TRANSFER_INT8S : text ? TRANSFER_TEXTS : TRANSFER_BYTEAS;
-	transfer_be32(b, 1); /* dimension */
+	transfer_be32(b, 1); /* dimensions */
 	transfer_be32(b, 1); /* there may be NULLs */
 	transfer_be32(b, number ? TRANSFER_INT8 : text ? TRANSFER_TEXT : TRANSFER_BYTEA);
 	transfer_be32(b, rows->n);
-	transfer_be32(b, 1); /* the first */
+	transfer_be32(b, 1); /* index of the first value */
 	for (uint32_t i = 0; i < rows->n; i++)
 		transfer_add_value(b, column, rows, cairn_index_rows_value(rows, i, c));
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------- */
+/* --- statements --------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status transfer_fail(struct postgres_transfer *s, const PGresult *r, struct cairn_diag *diag)
 {
@@ -120,7 +120,7 @@ static enum cairn_status transfer_fail(struct postgres_transfer *s, const PGresu
 	return cairn_pg_fail(&s->pg, diag, "the rows of the index");
 }
 
-/* @param result  owned by the caller; NULL: not wanted */
+/* @param result  owned by the caller; NULL: not needed */
 static enum cairn_status transfer_ask(struct postgres_transfer *s, const char *sql, const struct transfer_args *args,
 				      PGresult **result, struct cairn_diag *diag)
 {
@@ -158,7 +158,7 @@ static enum cairn_status transfer_commit(struct postgres_transfer *s, struct cai
 			  "what was committed may be on no standby: PostgreSQL: %s", s->pg.message);
 }
 
-/* @return status */
+/* Ends the transaction. @return status */
 static enum cairn_status transfer_end(struct postgres_transfer *s, enum cairn_status status, struct cairn_diag *diag)
 {
 	if (status == CAIRN_OK)
@@ -218,7 +218,7 @@ static void transfer_columns(struct cairn_buf *sql, const struct cairn_table *ta
 		cairn_buf_printf(sql, "%s%s%s", c > 0 ? ", " : "", of, table->columns[c].name);
 }
 
-/* The keys of a row are passed as arrays of one value. */
+/* Builds a query for rows. The keys of a row are passed as arrays of one value. */
 static void transfer_select(struct cairn_buf *sql, const struct cairn_table *table, bool behind, uint32_t limit)
 {
 	unsigned n_keys = cairn_table_keys(table);
@@ -321,7 +321,7 @@ static const char *transfer_array_type(const struct cairn_column *column)
 	return transfer_is_number(column) ? "bigint[]" : column->type == CAIRN_COLUMN_TEXT ? "text[]" : "bytea[]";
 }
 
-/* unnest($1::bigint[], ...) u(id, ...) */
+/* Appends unnest($1::bigint[], ...) u(id, ...). */
 static void transfer_unnest(struct cairn_buf *sql, const struct cairn_table *table, unsigned n)
 {
 	cairn_buf_printf(sql, "unnest(");
@@ -347,7 +347,7 @@ static void transfer_insert(struct cairn_buf *sql, const struct cairn_table *tab
 
 enum transfer_stmt { TRANSFER_DROP, TRANSFER_DROP_RIVALS, TRANSFER_PUT };
 
-/* Runs one statement over rows. */
+/* Runs one statement for several rows. */
 static enum cairn_status transfer_do(struct postgres_transfer *s, const struct cairn_index_rows *rows,
 				     enum transfer_stmt which, struct cairn_diag *diag)
 {
@@ -426,7 +426,7 @@ enum cairn_status cairn_postgres_transfer_freeze(struct cairn_index_transfer *t,
 	return transfer_end(s, status, diag);
 }
 
-/* Runs the statements that a query returns as rows, one after the other. */
+/* Runs the statements that a query returns as rows, in order. */
 static enum cairn_status transfer_do_each(struct postgres_transfer *s, const char *sql, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_pg_clearp) PGresult *r = NULL;
@@ -441,7 +441,7 @@ enum cairn_status cairn_postgres_transfer_begin(struct cairn_index_transfer *t, 
 	static const char NOTE[] =
 		"INSERT INTO rule_off(relation, name, definition) SELECT c.relname, k.conname, pg_get_constraintdef(k.oid)"
 		" FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid WHERE k.contype = 'f'"
-		" AND k.connamespace = current_schema()::regnamespace ON CONFLICT DO NOTHING";
+		" AND k.connamespace = quote_ident(current_schema())::regnamespace ON CONFLICT DO NOTHING";
 	static const char DROP[] =
 		"SELECT format('ALTER TABLE %I DROP CONSTRAINT IF EXISTS %I', relation, name) FROM rule_off";
 	struct postgres_transfer *s = transfer_of(t);
@@ -454,6 +454,10 @@ enum cairn_status cairn_postgres_transfer_begin(struct cairn_index_transfer *t, 
 		status = transfer_ask(s, NOTE, NULL, NULL, diag);
 	if (status == CAIRN_OK)
 		status = transfer_do_each(s, DROP, diag);
+	for (unsigned i = 0; i < CAIRN_INDEX_OWN_TABLES && status == CAIRN_OK; i++)
+		status = transfer_ask(s, CAIRN_INDEX_EMPTY_OWN[i], NULL, NULL, diag);
+	if (status == CAIRN_OK)
+		status = transfer_ask(s, "DELETE FROM mirror_lease", NULL, NULL, diag);
 	return transfer_end(s, status, diag);
 }
 
@@ -466,7 +470,7 @@ static enum cairn_status transfer_set_last(struct postgres_transfer *s, enum cai
 	return transfer_ask(s, sql, NULL, NULL, diag);
 }
 
-/* The server checks each row when a constraint is added. */
+/* Adds the constraints again, for which the server checks each row. */
 static enum cairn_status transfer_restore_rules(struct postgres_transfer *s, struct cairn_diag *diag)
 {
 	struct cairn_diag why = {0};

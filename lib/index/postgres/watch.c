@@ -22,7 +22,7 @@ bool cairn_pg_watch_may_try(struct cairn_pg_watch *w)
 	return may;
 }
 
-/* Notes that the server is silent, and when one caller may try it again. Call under the lock. */
+/* Records that the server is silent, and when one caller may try it again. Called with the lock. */
 static void watch_fall_silent(struct cairn_pg_watch *w)
 {
 	w->silent = true;

@@ -1,6 +1,6 @@
-/* Transactions of the writer; ending.c has their end. This file implements two rules of ../README.md ("Commits over
- * PostgreSQL"). T1: each transaction whose success is reported writes a record of its own to the log, even without
- * changes, and waits for it. T4: writing transactions run one after the other. */
+/* Transactions of the writer, which ending.c ends. This file implements two rules of ../README.md ("Commits over
+ * PostgreSQL"). T1: each transaction whose success is reported writes its own record to the log, even without changes,
+ * and waits for it. T4: writing transactions run one after the other. */
 #include "index/postgres/write.h"
 
 #include "index/postgres/errors.h"
@@ -54,8 +54,6 @@ enum cairn_status cairn_pg_lock_writer(struct cairn_pg *pg, bool shared, struct 
 		"and the same secret_file)",
 		pg->place->schema);
 }
-
-/* --- a transaction ------------------------------------------------------------------------------------------------ */
 
 static enum cairn_status tx_fail(struct cairn_pg_tx *tx, struct cairn_diag *diag)
 {
@@ -137,14 +135,14 @@ enum cairn_status cairn_pg_commit(struct cairn_pg_tx *tx, struct cairn_diag *dia
 	return tx_end(tx, true, diag);
 }
 
-/* No write is answered after this commit. */
+/* Commits; no write is answered after it. */
 enum cairn_status cairn_pg_commit_ahead(struct cairn_pg_tx *tx, struct cairn_diag *diag)
 {
 	tx_queue_counts(tx);
 	(void)cairn_pg_queue(&tx->pg, TX_AHEAD, NULL);
 	enum cairn_status status = tx_end(tx, false, diag);
 	if (status != CAIRN_OK && !tx->ending.parked)
-		tx->ending.sent = false; /* whatever its outcome, it may be retried */
+		tx->ending.sent = false; /* it may be retried, whatever its outcome */
 	return status;
 }
 
@@ -158,10 +156,10 @@ void cairn_pg_roll_back(struct cairn_pg_tx *tx)
 		(void)!cairn_pg_run(&tx->pg, TX_ROLLBACK, NULL, NULL);
 }
 
-/* A temporary failure ends the transaction, which is retried as a whole. */
+/* After a temporary failure the transaction counts as ended, and is retried as a whole. */
 bool cairn_pg_is_open(const struct cairn_pg_tx *tx)
 {
-	return tx->pg.conn && (tx->pg.message[0] == '\0' || !cairn_pg_goes_by(tx->pg.sqlstate));
+	return tx->pg.conn && (tx->pg.message[0] == '\0' || !cairn_pg_is_temporary(tx->pg.sqlstate));
 }
 
 bool cairn_pg_again(struct cairn_pg_tx *tx)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Is it an index of Cairn? The version is checked when the copy is opened as an index. */
+/* Is the file an index of Cairn? The version is checked when it is opened. */
 static enum cairn_status backup_check(sqlite3 *db, const char *path, struct cairn_diag *diag)
 {
 	int64_t application = 0;
@@ -46,18 +46,18 @@ enum cairn_status cairn_sqlite_backup(const char *dir, const char *path, struct 
 		status = backup_check(from, from_path, diag);
 	if (status == CAIRN_OK)
 		status = cairn_sql_open(&to, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL, diag);
-	/* No sync: the copy becomes durable at its next destination. */
+	/* Does not sync: the caller makes the file durable. */
 	if (status == CAIRN_OK && cairn_sql_exec(to, "PRAGMA synchronous = OFF") != CAIRN_OK)
 		status = cairn_sql_fail(to, diag, "cannot copy the index");
 	if (status == CAIRN_OK)
 		status = backup_pages(to, from, diag);
-	/* The copied header asks for a log, which a copy for reading does not need. */
+	/* The header asks for a log, which a file for reading does not need. */
 	if (status == CAIRN_OK && cairn_sql_exec(to, "PRAGMA journal_mode = DELETE") != CAIRN_OK)
 		status = cairn_sql_fail(to, diag, "cannot copy the index");
 	return status;
 }
 
-/* @param room  of CAIRN_XORB_CHUNKS_MAX */
+/* @param room  for CAIRN_XORB_CHUNKS_MAX */
 static uint64_t backup_layout(sqlite3_stmt *stmt, int column, struct cairn_span *room)
 {
 	size_t len;

@@ -61,7 +61,7 @@ static void chain_seek(struct cairn_chain_scan *scan, unsigned i)
 	sqlite3_stmt *stmt = scan->stmts[i];
 	(void)sqlite3_reset(stmt);
 	sqlite3_bind_int64(stmt, 1, scan->chain->line[i]);
-	/* Copied, since they are the last path visited, which changes. */
+	/* Copied by SQLite, because they are the last path visited, which changes. */
 	(void)sqlite3_bind_text(stmt, 2, scan->folder, -1, SQLITE_TRANSIENT);
 	(void)sqlite3_bind_text(stmt, 3, scan->name, -1, SQLITE_TRANSIENT);
 	scan->begun[i] = true;
@@ -78,8 +78,8 @@ void cairn_chain_begin(struct cairn_chain_scan *scan, const char *folder, const 
 	}
 }
 
-/* Steps a line to the newest counting row of a path after the last one visited. A path that changed often has many
- * older rows, so the next path is then looked up. */
+/* Steps a line to the newest row that counts of a path after the last one visited. A path that changed often has many
+ * older rows: then the next path is looked up. */
 static enum cairn_status chain_advance(struct cairn_chain_scan *scan, unsigned i)
 {
 	sqlite3_stmt *stmt = scan->stmts[i];

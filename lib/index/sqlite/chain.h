@@ -1,5 +1,5 @@
-/* Looks up paths at a commit: in the commit's line, else in the line from which that line forked, and so on. For
- * readers and the writer, each with statements of its own. */
+/* Looks up paths at a commit: in the commit's line, then in the line from which that one was forked, and so on. Readers
+ * and the writer use it, each with statements of its own. */
 #ifndef CAIRN_INDEX_SQLITE_CHAIN_H
 #define CAIRN_INDEX_SQLITE_CHAIN_H
 
@@ -17,7 +17,7 @@ enum {
 	CAIRN_CHAIN_MORE
 };
 
-/** The statements: parent, fork and depth of line ?1; the newest row of a path, of line ?1, folder ?2, name ?3 up to
+/** The statements: parent, fork and depth of line ?1; the newest row of a path, in line ?1, folder ?2, name ?3 up to
  * commit ?4; the rows of line ?1 after folder ?2 and name ?3, in order, of each path the newest first. */
 #define CAIRN_CHAIN_LINE "SELECT parent, fork, depth FROM line WHERE id = ?1"
 #define CAIRN_CHAIN_FIND(columns, joins)                                                                               \
@@ -27,18 +27,18 @@ enum {
 	"SELECT " CAIRN_CHAIN_COLUMNS columns " FROM entry e" joins                                                    \
 	" WHERE e.line = ?1 AND (e.folder, e.name) > (?2, ?3) ORDER BY e.folder, e.name, e.since DESC"
 
-/** Repeats the initializer of a statement, once for each line of a chain: their rows are read side by side. */
+/** Repeats the initializer of a statement for each line of a chain, because the lines are read in step. */
 #define CAIRN_CHAIN_EACH_LINE(...)                                                                                     \
 	__VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
 _Static_assert(CAIRN_INDEX_LINE_DEPTH_MAX == 8, "as many as there are lines");
 
-/** The lines to look up, nearest first, each with the last commit that counts. */
+/** The lines to look up, nearest first, each with its last commit that counts. */
 struct cairn_chain {
 	unsigned n;
 	int64_t line[CAIRN_INDEX_LINE_DEPTH_MAX], upto[CAIRN_INDEX_LINE_DEPTH_MAX];
 };
 
-/** @return CAIRN_OK; CAIRN_E_NOT_FOUND the line is gone; CAIRN_E_DAMAGED; as cairn_sql_status() */
+/** Reads a commit's lines. @return CAIRN_OK; CAIRN_E_NOT_FOUND one is gone; CAIRN_E_DAMAGED; as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_chain_read(sqlite3_stmt *line_stmt, int64_t line, int64_t upto,
 						  struct cairn_chain *out);
 
@@ -47,13 +47,13 @@ CAIRN_MUST_USE enum cairn_status cairn_chain_read(sqlite3_stmt *line_stmt, int64
 CAIRN_MUST_USE enum cairn_status cairn_chain_find(sqlite3_stmt *find, const struct cairn_chain *chain,
 						  const char *folder, const char *name);
 
-/** Entries in the order of folders and names, merged of all lines of a chain. */
+/** Merges the entries of all lines of a chain in the order of folders and names. */
 struct cairn_chain_scan {
 	const struct cairn_chain *chain;
-	sqlite3_stmt **stmts;    /* CAIRN_INDEX_LINE_DEPTH_MAX of them */
-	const char *last_folder; /* borrowed: the scan ends after it */
-	uint64_t n_rows;         /* rows read, including those that no longer count */
-	uint64_t n_rows_max;     /* ends after so many, with `is_cut`, at a path that no longer exists; 0: no limit */
+	sqlite3_stmt **stmts;    /* CAIRN_INDEX_LINE_DEPTH_MAX statements */
+	const char *last_folder; /* borrowed: the scan ends after this folder */
+	uint64_t n_rows;         /* rows read, with those that no longer count */
+	uint64_t n_rows_max;     /* ends after so many, with `is_cut`, at a deleted path; 0: no limit */
 	bool is_cut;             /* begin again after the last path visited */
 	bool on_row[CAIRN_INDEX_LINE_DEPTH_MAX], begun[CAIRN_INDEX_LINE_DEPTH_MAX];
 	char folder[CAIRN_INDEX_PATH_MAX + 1], name[CAIRN_INDEX_PATH_MAX + 1]; /* the last path visited */
@@ -61,7 +61,7 @@ struct cairn_chain_scan {
 
 /** Begins a scan after a folder and name. scan is zeroed except for chain and stmts. */
 void cairn_chain_begin(struct cairn_chain_scan *scan, const char *folder, const char *name, const char *last_folder);
-/** @param[out] row  stands on the next existing entry; NULL: there is none @return as cairn_chain_find() */
+/** @param[out] row  at the next existing entry; NULL: there is none @return as cairn_chain_find() */
 CAIRN_MUST_USE enum cairn_status cairn_chain_next(struct cairn_chain_scan *scan, sqlite3_stmt **row);
 /** Resets the statements. For CLEANUP(). */
 void cairn_chain_end(struct cairn_chain_scan *scan);

@@ -7,14 +7,14 @@
 #include <stdio.h>
 
 enum {
-	CHECKPOINT_REST_PAGES = 1000, /* the rest that the thread may leave to the writer */
-	CHECKPOINT_PASSES_MAX = 6,    /* of a round, since commits may never let the log shrink to that */
-	CHECKPOINT_READER_MS = 50,    /* wait for readers when shrinking the log */
-	CHECKPOINT_AGAIN_MS = 10000,  /* after a round that left pages to a reader, the next one is due */
-	CHECKPOINT_HELD_ROUNDS = 2,   /* such rounds in a row: a reader holds the log */
+	CHECKPOINT_REST_PAGES = 1000, /* pages that the thread may leave to the writer */
+	CHECKPOINT_PASSES_MAX = 6, /* of a round; with a steady stream of commits, the rest may never get that short */
+	CHECKPOINT_READER_MS = 50, /* wait for readers when shrinking the log */
+	CHECKPOINT_AGAIN_MS = 10000, /* time to the next round after one that left pages to a reader */
+	CHECKPOINT_HELD_ROUNDS = 2,  /* so many such rounds in a row: a reader holds the log */
 };
 
-/* Syncs the database, so that copying the last of the log, after which SQLite itself syncs, takes little time. */
+/* Syncs the database, so that copying the last pages, after which SQLite itself syncs, takes little time. */
 static int checkpoint_sync(sqlite3 *db)
 {
 	sqlite3_file *file = NULL;
@@ -24,14 +24,14 @@ static int checkpoint_sync(sqlite3 *db)
 	return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
 }
 
-/* Did the disk fail? The kernel reports a failed write once and then takes the page for written, so a later successful
+/* Did the disk fail? The kernel reports a failed write once and then treats the page as written, so a later successful
  * sync proves nothing. A busy database or a full disk is not such a failure. */
 static bool checkpoint_failed(int rc)
 {
 	return (rc & 0xff) == SQLITE_IOERR;
 }
 
-/* Has a commit put pages into the log that the last pass did not copy? */
+/* Have commits put pages into the log that the last pass did not copy? */
 static bool checkpoint_has_more(struct cairn_checkpoint *c, int copied)
 {
 	pthread_mutex_lock(&c->lock);
@@ -88,7 +88,7 @@ static int checkpoint_pages(const struct cairn_checkpoint *c)
 	return pages < CAIRN_CHECKPOINT_PAGES ? (int)pages : CAIRN_CHECKPOINT_PAGES;
 }
 
-/* Bounds the log, between two rounds. Its file is truncated to the limit when the log is restarted. */
+/* Limits the log between two rounds. Its file is truncated to the limit when the log is restarted. */
 static void checkpoint_bound(struct cairn_checkpoint *c)
 {
 	int pages = checkpoint_pages(c);
@@ -102,13 +102,14 @@ static void checkpoint_bound(struct cairn_checkpoint *c)
 	(void)!cairn_sql_ask(c->writer_db, limit, &value);
 }
 
-/* Is a round due? Called with the lock, and with the pages since the last round. */
+/* Is a round due? Called with the lock. @param more  pages since the last round */
 static bool checkpoint_is_due(const struct cairn_checkpoint *c, int more)
 {
 	return more >= c->round_pages || (c->n_held > 0 && cairn_clock_mono_ms() - c->round_ms >= CHECKPOINT_AGAIN_MS);
 }
 
-/* Notes whether a round copied all of the log. Called with the lock. */
+/* Records since when checkpoints have not copied the whole log. A round that copies all of it, or fails, ends the
+ * count. Called with the lock. */
 static void checkpoint_note(struct cairn_checkpoint *c, int rc, int pages, int copied)
 {
 	if (rc != SQLITE_OK || copied >= pages) {
@@ -142,7 +143,7 @@ static int checkpoint_committed(void *ctx, sqlite3 *db, const char *name, int pa
 	pthread_mutex_unlock(&c->lock);
 	if (!rest)
 		return SQLITE_OK;
-	/* Even if it fails, the commit is durable, and the log is still there. */
+	/* Even if this fails, the commit is durable, and the log remains. */
 	int in_log = 0, copied = 0;
 	int rc = sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
 	c->from_pages = pages;
@@ -153,7 +154,7 @@ static int checkpoint_committed(void *ctx, sqlite3 *db, const char *name, int pa
 	return SQLITE_OK;
 }
 
-/* Reads once, since a connection that has read nothing does not know of the log. */
+/* Reads once: a connection that has read nothing does not see the log. */
 static enum cairn_status checkpoint_set_up(sqlite3 *db)
 {
 	int64_t value;
@@ -223,7 +224,7 @@ bool cairn_checkpoint_shrink(struct cairn_checkpoint *c)
 	pthread_mutex_unlock(&c->lock);
 	if (failed)
 		return true;
-	/* A lookup takes less than that; commits must not wait for a longer reader. */
+	/* A lookup is faster than that; commits must not wait for a longer read. */
 	sqlite3_busy_timeout(c->writer_db, CHECKPOINT_READER_MS);
 	int rc = sqlite3_wal_checkpoint_v2(c->writer_db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	sqlite3_busy_timeout(c->writer_db, CAIRN_SQL_BUSY_MS);

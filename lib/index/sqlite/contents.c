@@ -5,7 +5,7 @@
 
 enum { CONTENTS_ALL, CONTENTS_NAME, CONTENTS_STMTS };
 
-/* Finding an entry by its content takes a scan; few are needed when little is wrong. */
+/* Finds the entry of a content, which takes a scan; few are needed if little is wrong. */
 static const char *const CONTENTS_SQL[CONTENTS_STMTS] = {
 	[CONTENTS_ALL] = "SELECT id, key, size, body FROM content WHERE key IS NOT NULL AND body IS NOT NULL",
 	[CONTENTS_NAME] = "SELECT a.name, r.name, e.folder, e.name FROM content c JOIN repo r ON r.id = c.repo"

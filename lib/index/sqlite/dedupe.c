@@ -1,5 +1,5 @@
 /* Chunk queries. The statement that finds the row stays open, so that all later ones see its snapshot without a
- * transaction. So a miss is one statement and reads one page of the index's tree. */
+ * transaction. A miss thus takes one statement, and reads one page of the database index. */
 #include "index/rows.h"
 #include "index/sqlite/engine.h"
 
@@ -8,14 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of one scope whose lists are read. More than one means chunks that differ but share their first 8 bytes. */
+/* Most rows of one scope whose lists are read. There are several rows if different chunks have the same first 8
+ * bytes. */
 enum { DEDUPE_TRIES_MAX = 8 };
 
 struct dedupe_query {
 	struct cairn_reader *r;
 	const struct cairn_hash *chunk;
-	int64_t own_scope;   /* the caller's; 0 until needed, and for the shared or an unknown one */
-	int64_t xorb, shard; /* of the row that matched */
+	bool withdrawn;      /* also finds withdrawn xorbs */
+	int64_t own_scope;   /* the caller's scope; 0 until needed, and for the shared or an unknown scope */
+	int64_t xorb, shard; /* of the matching row */
 	struct cairn_chunk_list list;
 	struct cairn_index_dedupe_xorb answer;
 	uint32_t *eligible; /* room for CAIRN_XORB_CHUNKS_MAX */
@@ -35,14 +37,16 @@ static enum cairn_status dedupe_decode(struct dedupe_query *q, sqlite3_stmt *row
 	return cairn_rows_list(&q->list, spans, spans_len, hashes, hashes_len);
 }
 
-static CAIRN_READS(READ_LIST_BY_ID, "SELECT spans, hashes FROM list WHERE xorb = ?1");
+static CAIRN_READS(READ_LIST_BY_ID, "SELECT l.spans, l.hashes FROM xorb x CROSS JOIN list l"
+				    " WHERE x.id = ?1 AND (x.withdrawn IS NULL OR ?2) AND l.xorb = x.id");
 
-/* The prefix proves little, so compares the whole hash at the row's place. */
+/* Compares the whole hash at the row's place, because other chunks may have the same prefix. */
 static enum cairn_status dedupe_try(struct dedupe_query *q, sqlite3_stmt *found, bool *proved)
 {
 	int64_t place = sqlite3_column_int64(found, 1);
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *list = cairn_read_stmt(q->r, &READ_LIST_BY_ID);
 	sqlite3_bind_int64(list, 1, sqlite3_column_int64(found, 0));
+	sqlite3_bind_int64(list, 2, q->withdrawn);
 	bool row;
 	enum cairn_status status = cairn_sql_step(list, &row);
 	if (status != CAIRN_OK || !row)
@@ -88,7 +92,7 @@ static enum cairn_status dedupe_resolve_scope(struct dedupe_query *q, const char
 	return status;
 }
 
-/* Rows of other scopes are never read. Otherwise the time of an answer would reveal whether there are any. */
+/* Reads no rows of other scopes. Otherwise the time of an answer would reveal whether there are any. */
 static enum cairn_status dedupe_find(struct dedupe_query *q, sqlite3_stmt *shared, sqlite3_stmt *own, const char *scope)
 {
 	bool proved = false;
@@ -104,7 +108,7 @@ static enum cairn_status dedupe_find(struct dedupe_query *q, sqlite3_stmt *share
 
 static CAIRN_READS(READ_ELIGIBLE, "SELECT scope, place FROM dedupe WHERE xorb = ?1");
 
-/* Reads the places of the eligible chunks that the caller may see, ascending. */
+/* Lists the places of the eligible chunks that the caller may see, ascending. */
 static enum cairn_status dedupe_eligible(struct dedupe_query *q)
 {
 	bool marked[CAIRN_XORB_CHUNKS_MAX] = {false};
@@ -144,7 +148,7 @@ static enum cairn_status dedupe_answer_first(struct dedupe_query *q)
 	return dedupe_eligible(q);
 }
 
-/* Skips damaged neighbours: they are extras, and the requested xorb is sound.
+/* Skips damaged neighbours: the requested xorb is sound all the same.
  * @param[out] row  false: no further neighbour */
 static enum cairn_status dedupe_answer_next(struct dedupe_query *q, sqlite3_stmt *neighbours, bool *row)
 {
@@ -162,7 +166,8 @@ static enum cairn_status dedupe_answer_next(struct dedupe_query *q, sqlite3_stmt
 
 static CAIRN_READS(READ_NEIGHBOURS, "SELECT " CAIRN_SQLITE_XORB ", l.spans, l.hashes FROM member m"
 				    " CROSS JOIN xorb x ON x.id = m.xorb CROSS JOIN list l ON l.xorb = m.xorb"
-				    " WHERE m.shard = ?1 AND m.xorb <> ?2 AND x.retired IS NULL ORDER BY m.xorb");
+				    " WHERE m.shard = ?1 AND m.xorb <> ?2 AND x.retired IS NULL"
+				    " AND (x.withdrawn IS NULL OR ?3) ORDER BY m.xorb");
 
 static enum cairn_status dedupe_answer(struct dedupe_query *q, const char *scope,
 				       bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx)
@@ -180,6 +185,7 @@ static enum cairn_status dedupe_answer(struct dedupe_query *q, const char *scope
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *neighbours = cairn_read_stmt(q->r, &READ_NEIGHBOURS);
 	sqlite3_bind_int64(neighbours, 1, q->shard);
 	sqlite3_bind_int64(neighbours, 2, q->xorb);
+	sqlite3_bind_int64(neighbours, 3, q->withdrawn);
 	for (bool row = true;;) {
 		status = dedupe_answer_next(q, neighbours, &row);
 		if (status != CAIRN_OK || !row || !visit(ctx, &q->answer))
@@ -200,13 +206,14 @@ static CAIRN_READS(READ_PREFIX_SCOPE,
 		   "SELECT xorb, place, shard FROM dedupe WHERE prefix = ?1 AND scope = ?2 ORDER BY xorb");
 
 enum cairn_status cairn_sqlite_dedupe(struct cairn_index *ix, const char *scope, const struct cairn_hash *chunk,
+				      bool withdrawn,
 				      bool (*visit)(void *ctx, const struct cairn_index_dedupe_xorb *xorb), void *ctx)
 {
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
 	enum cairn_status status = cairn_sqlite_take(ix, &r);
 	if (status != CAIRN_OK)
 		return status;
-	CLEANUP(dedupe_query_fini) struct dedupe_query q = {.r = r, .chunk = chunk};
+	CLEANUP(dedupe_query_fini) struct dedupe_query q = {.r = r, .chunk = chunk, .withdrawn = withdrawn};
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *shared = cairn_read_stmt(r, &READ_PREFIX);
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *own = cairn_read_stmt(r, &READ_PREFIX_SCOPE);
 	status = dedupe_find(&q, shared, own, scope);

@@ -23,7 +23,7 @@ static enum cairn_status driver_prepare(struct cairn_sqlite_db *db, const struct
 	return CAIRN_OK;
 }
 
-/* If rows of a statement are still being read, it is prepared a second time. */
+/* If rows of a statement are still being read, prepares it a second time. */
 static enum cairn_status driver_find(struct cairn_sqlite_db *db, const struct cairn_sql *sql,
 				     struct cairn_sqlite_prepared **out)
 {

@@ -12,7 +12,7 @@ struct cairn_sqlite_db {
 	struct cairn_db db;                       /* first */
 	sqlite3 *conn;                            /* borrowed */
 	void (*give)(struct cairn_sqlite_db *db); /* returns the connection to its pool; NULL: there is no pool */
-	bool asked;                               /* something was queued since the last exchange */
+	bool asked;                               /* a statement was queued since the last exchange */
 	enum cairn_status queued;                 /* CAIRN_OK, or the first failure since the last exchange */
 	struct cairn_sqlite_prepared {
 		const struct cairn_sql *sql; /* NULL: free */

@@ -10,15 +10,15 @@
 
 struct cairn_sqlite {
 	struct cairn_index index; /* first */
-	char *path;               /* of the database */
-	char *log_path;           /* of its write-ahead log */
+	char *path;               /* path of the database */
+	char *log_path;           /* path of its write-ahead log */
 	char *uri;                /* the name that readers use for an index opened for reading only; else NULL */
 	struct cairn_pool pool;
 	struct cairn_tx tx;           /* used only by the writer's thread, once it runs */
 	struct cairn_reserve reserve; /* used only by the writer's thread, too */
 	struct cairn_checkpoint checkpoint;
-	char *shm_path;                   /* of the log's shared memory */
-	pthread_mutex_t lock;             /* over: */
+	char *shm_path;                   /* path of the log's shared memory */
+	pthread_mutex_t lock;             /* guards: */
 	struct cairn_index_counts counts; /* as of the last commit */
 	struct cairn_log_reader log_reader;
 };
@@ -40,7 +40,7 @@ CAIRN_MUST_USE static inline enum cairn_status cairn_sqlite_open_beside(struct c
 }
 
 /* The first columns of a reader's statements for xorbs. */
-enum { CAIRN_SQLITE_XORB_COLUMNS = 8 };
+enum { CAIRN_SQLITE_XORB_COLUMNS = 9 };
 
 /** Reads a xorb from these columns. @return false: damaged */
 bool cairn_sqlite_xorb_column(sqlite3_stmt *row, struct cairn_index_xorb *out);

@@ -1,4 +1,4 @@
-/* Checks an index for damage. Each check is a statement or two that compare two tables, or a table with its trees. */
+/* Checks an index for damage. Each check is a statement or two that compare two tables, or a table with its B-trees. */
 #include "index/examine.h"
 #include "index/sqlite/contents.h"
 #include "index/sqlite/engine.h"
@@ -35,7 +35,7 @@ static void examine_report(struct examine *e, enum cairn_index_fault_kind kind, 
 	e->visit(e->ctx, &fault);
 }
 
-/* Reports an unreadable table as a fault, and goes on with the rest. */
+/* Reports an unreadable table as a fault, and continues with the rest. */
 static enum cairn_status examine_failed(struct examine *e, enum cairn_status status, const char *doing)
 {
 	if ((sqlite3_errcode(e->db) & 0xff) == SQLITE_INTERRUPT)
@@ -47,7 +47,7 @@ static enum cairn_status examine_failed(struct examine *e, enum cairn_status sta
 	return CAIRN_OK;
 }
 
-/* Reports each row of a statement. @param doing  the text if the statement fails */
+/* Reports each row of a statement. @param doing  message if the statement fails */
 static enum cairn_status examine_each(struct examine *e, const char *sql, const char *doing,
 				      void (*tell)(struct examine *e, sqlite3_stmt *row))
 {
@@ -105,9 +105,9 @@ static void examine_report_foreign(struct examine *e, sqlite3_stmt *row)
 }
 
 static const struct examine_rule {
-	int64_t since; /* version of the schema */
+	int64_t since; /* first version of the schema with these rows */
 	const char *what;
-	const char *sql; /* counts rows; 0 is right */
+	const char *sql; /* counts wrong rows */
 } examine_rules[] = {
 	{1, "xorbs without a chunk list",
 	 "SELECT count(*) FROM xorb x WHERE NOT EXISTS(SELECT 1 FROM list l WHERE l.xorb = x.id)"},
@@ -119,7 +119,7 @@ static const struct examine_rule {
 	{1, "xorbs that are offered although they are retired",
 	 "SELECT count(*) FROM xorb x WHERE retired IS NOT NULL"
 	 " AND EXISTS(SELECT 1 FROM dedupe d WHERE d.xorb = x.id)"},
-	{1, "eligible chunks that their xorb has not",
+	{1, "eligible chunks that their xorb does not have",
 	 "SELECT count(*) FROM xorb x CROSS JOIN dedupe d ON d.xorb = x.id WHERE d.place NOT BETWEEN 0 AND x.chunks - "
 	 "1"},
 	{1, "eligible chunks of a scope without a name",
@@ -138,7 +138,7 @@ static const struct examine_rule {
 	{7, "buckets that count other objects, or other bytes, than they have",
 	 "SELECT count(*) FROM repo r WHERE dropped IS NULL AND kind = 4 AND (files, bytes) IS NOT (SELECT count(*),"
 	 " coalesce(sum(f.size), 0) FROM object o LEFT JOIN file f ON f.id = o.file WHERE o.repo = r.id)"},
-	{13, "claims of a SHA-256 that say otherwise than what was computed",
+	{13, "claims of a SHA-256 that disagree with the computed one",
 	 "SELECT count(*) FROM file_owner w LEFT JOIN proof p ON p.file = w.file WHERE w.due IS NULL AND w.proof <>"
 	 " CASE WHEN p.file IS NULL THEN 2 WHEN p.sha256 = w.sha256 THEN 3 ELSE 0 END"},
 	{30, "contents of a repository that neither owns their file nor has it in a pull request",
@@ -146,6 +146,10 @@ static const struct examine_rule {
 	 " AND NOT EXISTS(SELECT 1 FROM file_owner w WHERE w.file = c.file AND w.scope = r.scope)"
 	 " AND NOT EXISTS(SELECT 1 FROM proposed p CROSS JOIN file_owner w WHERE p.file = c.file AND p.scope = r.scope"
 	 " AND w.file = c.file AND w.scope = p.holder)"},
+	{32, "parts of a repository that does not own their file, or of a content that has its bytes",
+	 "SELECT count(*) FROM mirror_part p CROSS JOIN content c ON c.id = p.content CROSS JOIN repo r ON r.id = c.repo"
+	 " WHERE c.file IS NOT NULL OR NOT EXISTS(SELECT 1 FROM file_owner w WHERE w.file = p.file"
+	 " AND w.scope = r.scope)"},
 	{11, "contents without a repository", "SELECT count(*) FROM content WHERE repo NOT IN (SELECT id FROM repo)"},
 	{11, "contents that count other entries than they are of",
 	 "SELECT count(*) FROM content c LEFT JOIN (SELECT content, count(*) AS n FROM entry WHERE content IS NOT NULL"
@@ -173,7 +177,7 @@ static const struct examine_rule {
 	{26, "repositories that count other bytes for strangers than their pull requests do",
 	 "SELECT count(*) FROM repo r WHERE dropped IS NULL"
 	 " AND charged <> (SELECT coalesce(sum(p.charged), 0) FROM pull p WHERE p.repo = r.id)"},
-	{29, "words of cards that say otherwise than their repository whether it is private",
+	{29, "words of cards that disagree with their repository about whether it is private",
 	 "SELECT count(*) FROM tag t CROSS JOIN repo r ON r.id = t.repo"
 	 " WHERE (t.kind, t.private) IS NOT (r.kind, r.private) OR r.dropped IS NOT NULL"},
 	{21, "owners that count other bytes for their quota than they hold",
@@ -198,7 +202,7 @@ static enum cairn_status examine_links(struct examine *e, int64_t version)
 	return status;
 }
 
-/* --- what state counts -------------------------------------------------------------------------------------------- */
+/* --- counts in the table state ------------------------------------------------------------------------------------ */
 
 static void examine_report_count(struct examine *e, sqlite3_stmt *row)
 {
@@ -237,7 +241,7 @@ static void examine_report_terms(void *ctx, int64_t file)
 	examine_report(ctx, CAIRN_INDEX_FAULT_REFERENCE, "the terms of file number %lld are damaged", (long long)file);
 }
 
-/* Lists the differing rows only if the sums differ. */
+/* Lists the rows that differ only if the sums differ. */
 static enum cairn_status examine_references(struct examine *e, int64_t version)
 {
 	bool agree = false;
@@ -258,7 +262,7 @@ static enum cairn_status examine_references(struct examine *e, int64_t version)
 
 /* --- offsets ------------------------------------------------------------------------------------------------------ */
 
-enum { EXAMINE_OFFSETS_SINCE = 5 }; /* schema version; older terms have none */
+enum { EXAMINE_OFFSETS_SINCE = 5 }; /* first version of the schema whose terms have offsets */
 
 /* Files whose terms were reported. */
 struct examine_offsets {
@@ -288,7 +292,7 @@ static enum cairn_status examine_offsets(struct examine *e, int64_t version)
 
 /* --- inline files ------------------------------------------------------------------------------------------------- */
 
-enum { EXAMINE_CONTENTS_SINCE = 11 }; /* schema version; older ones have none */
+enum { EXAMINE_CONTENTS_SINCE = 11 }; /* first version of the schema with inline files */
 
 static void examine_report_content(void *ctx, const char *text)
 {
@@ -303,7 +307,7 @@ static enum cairn_status examine_contents(struct examine *e, int64_t version)
 	return status == CAIRN_OK ? CAIRN_OK : examine_failed(e, status, "the bytes of inline files cannot be read");
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- all checks --------------------------------------------------------------------------------------------------- */
 
 static enum cairn_status examine_all(struct examine *e, int64_t version)
 {
@@ -319,7 +323,7 @@ static enum cairn_status examine_all(struct examine *e, int64_t version)
 	return status == CAIRN_OK ? examine_contents(e, version) : status;
 }
 
-/* A foreign schema is a fault of an index in use. In a copy it is an error, which ends the examination. */
+/* A foreign schema is a fault of an index in use. In a backup it is an error, which ends the examination. */
 static enum cairn_status examine_schema(struct examine *e, const char *path, int64_t version, bool is_copy,
 					struct cairn_diag *diag)
 {
@@ -370,7 +374,7 @@ enum cairn_status cairn_sqlite_examine_xorbs(struct cairn_index *ix, cairn_index
 		       : status;
 }
 
-/* The end of a glance. */
+/* The end of a quick check. */
 struct examine_end {
 	int64_t at_ms;
 	bool (*stop)(void *ctx);
@@ -408,7 +412,7 @@ enum cairn_status cairn_sqlite_glance(struct cairn_index *ix, int64_t limit_ms, 
 		"PRAGMA integrity_check('entry')",      "PRAGMA integrity_check('former')",
 		"PRAGMA integrity_check('proof')",      "PRAGMA integrity_check('dedupe')",
 	};
-	enum { OPERATIONS = 10000 }; /* of SQLite, between two looks at the clock: some milliseconds */
+	enum { OPERATIONS = 10000 }; /* steps of SQLite between two looks at the clock: some milliseconds */
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
 	struct examine_end end = {cairn_clock_mono_ms() + limit_ms, stop, stop_ctx, visit, ctx};
 	enum cairn_status status = cairn_sqlite_open_beside(ix, &db, NULL);

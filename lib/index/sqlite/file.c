@@ -30,7 +30,7 @@ static CAIRN_WRITES(TX_DROP_REFERENCE, "DELETE FROM reference WHERE xorb = ?1 AN
 /* Scans all references. */
 static CAIRN_WRITES(TX_DROP_REFERENCES, "DELETE FROM reference WHERE file = ?1");
 
-/* @param read  the status of file_terms(): damaged terms do not show which xorbs the file kept */
+/* Drops a file's references. @param read  status of file_terms(): damaged terms do not show which xorbs it needed */
 static enum cairn_status file_drop_references(struct cairn_tx *tx, int64_t file, enum cairn_status read,
 					      const struct cairn_index_term *terms, uint32_t n)
 {

@@ -9,11 +9,12 @@
 enum {
 	FILTER_BLOCK_WORDS = 8, /* a cache line: a query reads one for each layer */
 	FILTER_BLOCK_BYTES = FILTER_BLOCK_WORDS * 8,
-	FILTER_BITS = 6, /* set for each prefix; each needs 9 bits of the mixed prefix */
+	FILTER_BITS = 6, /* bits set for each prefix; each needs 9 bits of the mixed prefix */
 	FILTER_ROOM_MIN = 1 << 16,
 };
 
-/* Prefixes are uniform, but their bits choose the block. The bits within the block must be independent of these. */
+/* Mixes the bits of a prefix. Prefixes are uniform, but their bits choose the block, and the bits within the block must
+ * be independent of these. */
 static uint64_t filter_mix(uint64_t prefix)
 {
 	uint64_t x = prefix * UINT64_C(0x9e3779b97f4a7c15);
@@ -22,18 +23,18 @@ static uint64_t filter_mix(uint64_t prefix)
 
 static _Atomic uint64_t *filter_block(const struct cairn_filter_layer *layer, uint64_t prefix)
 {
-	uint64_t block = (prefix >> 32) * layer->n_blocks >> 32; /* there are fewer than 2^32 */
+	uint64_t block = (prefix >> 32) * layer->n_blocks >> 32; /* there are fewer than 2^32 blocks */
 	return layer->words + block * FILTER_BLOCK_WORDS;
 }
 
-/* Aligns blocks, since a block across two cache lines would cost both. */
+/* Aligns blocks to cache lines: a block across two lines would cost both. */
 static _Atomic uint64_t *filter_first_line(void *memory)
 {
 	uint8_t *bytes = memory;
 	return (void *)(bytes + (0 - (uintptr_t)bytes) % FILTER_BLOCK_BYTES);
 }
 
-/* Adds a layer of the wanted size, or of what is left. Without memory the last layer is overfilled. */
+/* Adds a layer of the requested size, or of what the limit leaves. Without memory, the last layer is overfilled. */
 static void filter_grow(struct cairn_filter *f, uint64_t room)
 {
 	unsigned n = atomic_load(&f->n_layers);

@@ -1,7 +1,7 @@
-/* Takes files from an owner. */
+/* Removes the ownership of files. */
 #include "index/sqlite/write.h"
 
-/* @param[out] id  0: there is no such file */
+/* @param[out] id  0: no such file */
 static enum cairn_status forget_find(struct cairn_tx *tx, const struct cairn_hash *hash, int64_t *id)
 {
 	return cairn_tx_number(tx, &CAIRN_TX_FIND_FILE, CAIRN_ARGS(cairn_db_hash(hash)), id);
@@ -11,7 +11,7 @@ static CAIRN_WRITES(TX_DROP_FILE_OWNER,
 		    "DELETE FROM file_owner WHERE file = ?1 AND scope = (SELECT id FROM scope WHERE name = ?2)");
 static CAIRN_WRITES(TX_DROP_FILE_OWNERS, "DELETE FROM file_owner WHERE file = ?1");
 
-/* Takes the file from pull requests of the repository, or of the bucket that has it for them. */
+/* Removes the file from pull requests of the repository, or of the bucket that holds it for them. */
 static CAIRN_WRITES(TX_DROP_FILE_PROPOSED, "DELETE FROM proposed WHERE file = ?1 AND (scope = (SELECT id FROM scope"
 					   " WHERE name = ?2) OR holder = (SELECT id FROM scope WHERE name = ?2))");
 static CAIRN_WRITES(TX_DROP_ALL_PROPOSED, "DELETE FROM proposed WHERE file = ?1");
@@ -29,7 +29,7 @@ static enum cairn_status forget_rows(struct cairn_tx *tx, const struct cairn_sta
 	return status;
 }
 
-/* @param[out] changed  it was the owner's, or in a pull request of the owner */
+/* @param[out] changed  the file was the owner's, or in a pull request of the owner */
 static enum cairn_status forget_owner(struct cairn_tx *tx, int64_t id, const char *owner, bool *changed)
 {
 	*changed = false;

@@ -1,12 +1,12 @@
-/* Retires and then sweeps xorbs that no file needs. The candidates of a page are all read before any is changed, since
- * SQLite does not define what a running SELECT sees of changes. */
+/* Retires and then sweeps xorbs that no file needs. Reads all candidates of a page before it changes any, because
+ * SQLite does not define which changes a running SELECT sees. */
 #include "index/needs.h"
 #include "index/sqlite/write.h"
 
 #include "base/clock.h"
 #include "base/sum.h"
 
-enum { GC_PAGE = 512 }; /* xorbs looked at between two looks at the clock */
+enum { GC_PAGE = 512 }; /* xorbs examined between two looks at the clock */
 
 static enum cairn_status gc_drop(struct cairn_tx *tx, const struct cairn_statement *which, int64_t id)
 {
@@ -15,7 +15,7 @@ static enum cairn_status gc_drop(struct cairn_tx *tx, const struct cairn_stateme
 
 static CAIRN_WRITES(TX_DROP_DEDUPE, "DELETE FROM dedupe WHERE xorb = ?1");
 
-/* Withdraws a xorb, which is no longer offered. */
+/* Stops offering a xorb. */
 static enum cairn_status gc_withdraw(struct cairn_tx *tx, int64_t xorb)
 {
 	enum cairn_status status = gc_drop(tx, &TX_DROP_DEDUPE, xorb);
@@ -25,8 +25,8 @@ static enum cairn_status gc_withdraw(struct cairn_tx *tx, int64_t xorb)
 }
 
 struct gc_page {
-	unsigned n, n_seen; /* candidates; xorbs looked at */
-	int64_t last;       /* of the xorbs looked at */
+	unsigned n, n_seen; /* candidates; xorbs examined */
+	int64_t last;       /* last of the xorbs examined */
 	int64_t id[GC_PAGE];
 	struct cairn_hash hash[GC_PAGE];
 	int64_t stored_bytes[GC_PAGE];
@@ -34,16 +34,18 @@ struct gc_page {
 
 static CAIRN_WRITES(
 	TX_MARK_PAGE,
-	"SELECT id, retired IS NULL AND at <= ?2 AND NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id)"
-	" FROM xorb x WHERE id > ?1 ORDER BY id LIMIT ?3");
+	"SELECT id, retired IS NULL AND (at <= ?2 OR (withdrawn <= ?2 AND at <= ?4))"
+	" AND NOT EXISTS(SELECT 1 FROM reference r WHERE r.xorb = x.id) FROM xorb x WHERE id > ?1 ORDER BY id LIMIT ?3");
 
-static enum cairn_status gc_mark_page(struct cairn_tx *tx, int64_t from, int64_t before_unix_s, struct gc_page *page)
+/* Retires a xorb that was withdrawn long ago even if it arrived lately. */
+static enum cairn_status gc_mark_page(struct cairn_tx *tx, const struct cairn_index_gc_mark *mark, struct gc_page *page)
 {
 	page->n = page->n_seen = 0;
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_MARK_PAGE);
-	sqlite3_bind_int64(stmt, 1, from);
-	sqlite3_bind_int64(stmt, 2, before_unix_s);
+	sqlite3_bind_int64(stmt, 1, mark->next_id);
+	sqlite3_bind_int64(stmt, 2, mark->now_unix_s - mark->grace_s);
 	sqlite3_bind_int64(stmt, 3, GC_PAGE);
+	sqlite3_bind_int64(stmt, 4, mark->now_unix_s - mark->keep_s);
 	for (;;) {
 		bool row;
 		enum cairn_status status = cairn_sql_step(stmt, &row);
@@ -56,30 +58,36 @@ static enum cairn_status gc_mark_page(struct cairn_tx *tx, int64_t from, int64_t
 	}
 }
 
-static CAIRN_WRITES(TX_RETIRE_XORB, "UPDATE xorb SET retired = ?2 WHERE id = ?1");
+/* A withdrawn xorb counts as retired since its withdrawal, because it was not offered since then. But it counts as
+ * retired since ?3 at the earliest. */
+static CAIRN_WRITES(
+	TX_RETIRE_XORB,
+	"UPDATE xorb SET retired = min(max(coalesce(withdrawn, ?2), ?3), ?2), withdrawn = NULL WHERE id = ?1");
 
-static enum cairn_status gc_retire(struct cairn_tx *tx, int64_t xorb, int64_t now_unix_s)
+static enum cairn_status gc_retire(struct cairn_tx *tx, int64_t xorb, const struct cairn_index_gc_mark *mark)
 {
-	enum cairn_status status =
-		cairn_tx_run(tx, &TX_RETIRE_XORB, CAIRN_ARGS(cairn_db_int(xorb), cairn_db_int(now_unix_s)));
+	int64_t now = mark->now_unix_s;
+	enum cairn_status status = cairn_tx_run(
+		tx, &TX_RETIRE_XORB,
+		CAIRN_ARGS(cairn_db_int(xorb), cairn_db_int(now), cairn_db_int(now - mark->grace_s + mark->keep_s)));
 	return status == CAIRN_OK ? gc_withdraw(tx, xorb) : status;
 }
 
 enum cairn_status cairn_tx_gc_mark(struct cairn_tx *tx, struct cairn_index_gc_mark *mark)
 {
-	int64_t now = mark->now_unix_s, until_ms = cairn_clock_mono_ms() + CAIRN_INDEX_GC_MS;
+	int64_t until_ms = cairn_clock_mono_ms() + CAIRN_INDEX_GC_MS;
 	struct gc_page page;
 	mark->n_retired = mark->n_doubted = 0;
 	mark->next_id = mark->from_id;
 	do {
-		enum cairn_status status = gc_mark_page(tx, mark->next_id, now - mark->grace_s, &page);
+		enum cairn_status status = gc_mark_page(tx, mark, &page);
 		if (status != CAIRN_OK)
 			return status;
 		if (page.n_seen < GC_PAGE)
 			page.last = 0;
 		for (unsigned i = 0; i < page.n; i++) {
 			bool doubted = cairn_index_needs_has(mark->needs, page.id[i]);
-			status = doubted ? CAIRN_OK : gc_retire(tx, page.id[i], now);
+			status = doubted ? CAIRN_OK : gc_retire(tx, page.id[i], mark);
 			if (status != CAIRN_OK)
 				return status;
 			mark->n_retired += !doubted;
@@ -96,7 +104,7 @@ enum cairn_status cairn_tx_gc_mark(struct cairn_tx *tx, struct cairn_index_gc_ma
 	return CAIRN_OK;
 }
 
-/* Checks the row, too: the tree xorb_retired alone is no evidence. */
+/* Reads the row, too: the database index xorb_retired alone is no evidence. */
 static CAIRN_WRITES(TX_SWEEP_PAGE, "SELECT x.id, x.hash, x.stored FROM xorb y CROSS JOIN xorb x ON x.id = y.id"
 				   " WHERE y.retired <= ?1 AND x.retired <= ?1 ORDER BY y.retired LIMIT ?2");
 
@@ -120,7 +128,7 @@ static enum cairn_status gc_sweep_page(struct cairn_tx *tx, int64_t before_unix_
 
 static CAIRN_WRITES(TX_HAS_REFERENCE, "SELECT 1 FROM reference WHERE xorb = ?1 LIMIT 1");
 
-/* A retired xorb should never be referenced. If it is, keep it. */
+/* Is a retired xorb referenced? It should never be; if it is, it is kept. */
 static enum cairn_status gc_is_referenced(struct cairn_tx *tx, int64_t xorb, bool *referenced)
 {
 	return cairn_tx_has(tx, &TX_HAS_REFERENCE, CAIRN_ARGS(cairn_db_int(xorb)), referenced);
@@ -138,7 +146,7 @@ static CAIRN_WRITES(TX_DROP_MEMBER, "DELETE FROM member WHERE shard = ?1 AND xor
 static CAIRN_WRITES(TX_DROP_SHARD,
 		    "DELETE FROM shard WHERE id = ?1 AND NOT EXISTS(SELECT 1 FROM member WHERE shard = ?1)");
 
-/* Drops shards without any xorb left: they offer no neighbours. The sweep makes all earlier shards unknown. */
+/* Drops the xorb's shards that have no other xorb: they offer no neighbours. The sweep makes earlier shards unknown. */
 static enum cairn_status gc_drop_members(struct cairn_tx *tx, int64_t xorb)
 {
 	for (;;) {
@@ -182,7 +190,7 @@ static enum cairn_status gc_sweep_one(struct cairn_tx *tx, struct cairn_index_gc
 	bool doubted = !referenced && cairn_index_needs_has(sweep->needs, page->id[i]);
 	sweep->n_doubted += doubted;
 	if (referenced || doubted)
-		return cairn_tx_keep_xorb(tx, page->id[i]);
+		return cairn_tx_keep_xorb(tx, page->id[i], false);
 	sweep->swept[sweep->n++] = page->hash[i];
 	return gc_remove(tx, page, i);
 }

@@ -1,13 +1,14 @@
-/* Gives files of one repository to another, with its claims: proved ones stay proved, others count as copied. */
+/* Gives files of one repository to another, with the claims: proved ones stay proved, others become
+ * CAIRN_INDEX_COPIED. */
 #include "index/sqlite/commit.h"
 
 /* A claim that is not false. */
 struct adopt_claim {
-	int64_t file; /* 0: there is none */
+	int64_t file; /* 0: no such claim */
 	enum cairn_index_belief belief;
 };
 
-/* A file that the source lacks is reported when it is committed. */
+/* Skips a file that the source lacks: its commit reports it. */
 static enum cairn_status adopt_by_sha256(struct cairn_tx *tx, const uint8_t sha256[static CAIRN_SHA256_BYTES],
 					 int64_t source, struct adopt_claim *out)
 {
@@ -65,7 +66,7 @@ static enum cairn_status adopt_find(struct cairn_tx *tx, const struct cairn_inde
 	return CAIRN_OK;
 }
 
-/* Checks at the end whether the claim was kept: claims on a file are limited, and never false ones. */
+/* Tests at the end whether the claim was stored: claims on a file are limited, and false ones are refused. */
 static enum cairn_status adopt_file(struct cairn_tx *tx, struct cairn_index_adopted *file, int64_t source,
 				    int64_t owner)
 {

@@ -1,4 +1,4 @@
-/* Commits: a line's new head. */
+/* Makes commits: adds the row, and moves the line's head. */
 #include "index/hub/commits.h"
 #include "index/sqlite/commit.h"
 
@@ -45,7 +45,7 @@ enum cairn_status cairn_tx_count_main(struct cairn_tx *tx, int64_t repo)
 
 /* --- the row ------------------------------------------------------------------------------------------------------ */
 
-/* Returns the highest number that was ever given. */
+/* Returns the highest number ever given. */
 static CAIRN_WRITES(TX_LAST_COMMIT, "SELECT seq FROM sqlite_sequence WHERE name = 'commit_'");
 
 enum cairn_status cairn_tx_next_commit(struct cairn_tx *tx, int64_t *id)
@@ -58,15 +58,15 @@ enum cairn_status cairn_tx_next_commit(struct cairn_tx *tx, int64_t *id)
 
 static CAIRN_WRITES(TX_HAS_COMMIT, "SELECT 1 FROM commit_ WHERE repo = ?1 AND oid = ?2");
 
-static enum cairn_status commit_is_known(struct cairn_tx *tx, int64_t repo, const struct cairn_git_oid *oid,
-					 bool *known)
+static enum cairn_status commit_id_exists(struct cairn_tx *tx, int64_t repo, const struct cairn_git_oid *oid,
+					  bool *known)
 {
 	return cairn_tx_has(tx, &TX_HAS_COMMIT, CAIRN_ARGS(cairn_db_int(repo), cairn_db_bytes(oid->b, sizeof(oid->b))),
 			    known);
 }
 
-/* Dates the commit later while its id is taken. Two branches may get the same commit in the same second; to git these
- * are one, here they are two. */
+/* Makes the commit's date later until its id is free. Two branches may get the same commit in the same second; for git
+ * these are one commit, here they are two. */
 static enum cairn_status commit_name(struct cairn_tx *tx, struct cairn_commits_new *c, const struct cairn_git_oid *root,
 				     int64_t *at_unix_s)
 {
@@ -78,19 +78,19 @@ static enum cairn_status commit_name(struct cairn_tx *tx, struct cairn_commits_n
 		*at_unix_s = now + later;
 		status = cairn_commits_name(&c->oid, c->message, root, parent, *at_unix_s);
 		if (status == CAIRN_OK)
-			status = commit_is_known(tx, c->repo, &c->oid, &known);
+			status = commit_id_exists(tx, c->repo, &c->oid, &known);
 	}
 	return status;
 }
 
-/* Keeps the id of a commit that comes from elsewhere. */
+/* Keeps the id of a commit that was made elsewhere. */
 static enum cairn_status commit_keep_name(struct cairn_tx *tx, struct cairn_commits_new *c, struct cairn_diag *diag)
 {
 	bool known = false;
-	enum cairn_status status = commit_is_known(tx, c->repo, c->id, &known);
+	enum cairn_status status = commit_id_exists(tx, c->repo, c->id, &known);
 	c->oid = *c->id;
 	if (status == CAIRN_OK && known)
-		return cairn_commits_known(diag);
+		return cairn_commits_id_is_taken(diag);
 	return status;
 }
 
@@ -137,7 +137,7 @@ enum cairn_status cairn_tx_add_commit_row(struct cairn_tx *tx, struct cairn_comm
 
 /* --- committing --------------------------------------------------------------------------------------------------- */
 
-/* @param[out] root  the root after the operations */
+/* @param[out] root  id of the top folder after the operations */
 static enum cairn_status commit_edit(struct cairn_tx *tx, struct cairn_commits_new *c, struct cairn_tx_edit *edit,
 				     struct cairn_git_oid *root)
 {
@@ -194,7 +194,7 @@ enum cairn_status cairn_tx_commit_to(struct cairn_tx *tx, struct cairn_commits_n
 		return commit_undo(tx, &before);
 	}
 	bool same = status == CAIRN_OK && c->head.commit != 0 && cairn_git_oid_equal(&root, &c->head.root);
-	/* If only contents got their bytes back, there are no such rows. */
+	/* If contents only got their bytes back, there are no such rows. */
 	if (same && edit.edit.n_changed == 0)
 		return cairn_sql_run(cairn_tx_stmt(tx, &TX_RELEASE_COMMIT));
 	if (same)
@@ -238,8 +238,8 @@ enum cairn_status cairn_tx_find_commit_ref(struct cairn_tx *tx, const struct cai
 	return cairn_tx_read_head(tx, head, &c->head, diag);
 }
 
-/* A retried request, whose answer was lost, names the head's parent. That is no conflict if the head has its
- * changes. A pull request ends only at the head that was seen. */
+/* A retried request, whose answer was lost, names the head's parent. That is no conflict if the head has all its
+ * changes. A pull request ends only at the head that the request names. */
 enum cairn_status cairn_tx_check_parent(struct cairn_tx *tx, const struct cairn_index_add_commit *add,
 					struct cairn_commits_new *c, struct cairn_diag *diag)
 {
@@ -257,7 +257,7 @@ enum cairn_status cairn_tx_check_parent(struct cairn_tx *tx, const struct cairn_
 static CAIRN_WRITES(TX_END_PULL, "UPDATE ref SET commit_ = (SELECT head FROM line WHERE id = ref.line)"
 				 " WHERE repo = ?1 AND kind = 3 AND name = ?2");
 
-/* An ended pull request names its head from now on, as a tag does. */
+/* An ended pull request names its head for good, as a tag does. */
 static enum cairn_status commit_end_pull(struct cairn_tx *tx, const struct cairn_index_add_commit *add, int64_t owner)
 {
 	enum cairn_status status =
@@ -265,7 +265,7 @@ static enum cairn_status commit_end_pull(struct cairn_tx *tx, const struct cairn
 	return status == CAIRN_OK ? cairn_records_end_pull(&tx->records, add, owner) : status;
 }
 
-/* @param diag  of the request, whose second commit this may be */
+/* @param diag  the request's own, since this may be its second commit */
 static enum cairn_status commit_apply(struct cairn_tx *tx, struct cairn_index_add_commit *add, bool *in_pieces,
 				      struct cairn_diag *diag)
 {

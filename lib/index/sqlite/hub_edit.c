@@ -39,7 +39,7 @@ enum cairn_status cairn_tx_use_content(struct cairn_tx *tx, int64_t content)
 static CAIRN_WRITES(TX_DROP_CONTENT, "DELETE FROM content WHERE id = ?1 AND uses = 0 RETURNING"
 				     " (SELECT scope FROM repo WHERE id = content.repo), iif(key IS NULL, 0, size)");
 
-/* Removes a content, unless an entry has it. */
+/* Removes a content, unless an entry uses it. */
 static enum cairn_status edit_drop_content(struct cairn_tx *tx, int64_t content)
 {
 	int64_t owner, inline_bytes;
@@ -85,7 +85,7 @@ static enum cairn_status edit_write(void *ctx, const char *folder, const char *n
 	enum cairn_status status = cairn_sql_run(set);
 	if (status == CAIRN_OK && after->content != 0)
 		status = edit_use(edit->tx, after->content, 1);
-	/* This has overwritten the row of an earlier operation. */
+	/* The write replaced a row of an earlier operation, whose content loses an entry. */
 	if (status == CAIRN_OK && before->since == edit->edit.commit && before->content != 0)
 		status = cairn_tx_drop_use(edit->tx, before->content);
 	return status;
@@ -123,8 +123,8 @@ static enum cairn_status edit_scan(void *ctx, const char *folder, const char *na
 	return status;
 }
 
-static CAIRN_WRITES(TX_ADD_CONTENT, "INSERT INTO content(repo, uses, size, key, body, sha256, file)"
-				    " VALUES(?1, 0, ?2, ?3, ?4, ?5, ?6)");
+static CAIRN_WRITES(TX_ADD_CONTENT, "INSERT INTO content(repo, uses, size, key, body, sha256, file, since, path)"
+				    " VALUES(?1, 0, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
 
 static enum cairn_status edit_add_content(struct cairn_tx_edit *edit, const struct cairn_index_operation *o,
 					  int64_t file, struct cairn_edit_content *out)
@@ -143,6 +143,10 @@ static enum cairn_status edit_add_content(struct cairn_tx_edit *edit, const stru
 		cairn_sql_bind_blob(add, 4, o->bytes, o->len);
 	if (!is_itself && !is_absent)
 		sqlite3_bind_int64(add, 6, file);
+	if (!is_itself && is_absent) {
+		sqlite3_bind_int64(add, 7, edit->edit.commit);
+		cairn_sql_bind_text(add, 8, o->path);
+	}
 	enum cairn_status status = cairn_sql_run(add);
 	out->id = sqlite3_last_insert_rowid(edit->tx->db);
 	return status == CAIRN_OK && is_itself ? cairn_tx_count_stored(edit->tx, edit->owner, out->size_bytes) : status;

@@ -84,7 +84,7 @@ struct history_listing {
 	bool more; /* the visitor did not stop */
 };
 
-/* Visits the entries after a name of a folder, up to the end of the last folder. */
+/* Visits the entries after a name in a folder, up to the end of the last folder. */
 static enum cairn_status history_list(struct history_listing *l, const char *folder, const char *name,
 				      const char *last_folder)
 {

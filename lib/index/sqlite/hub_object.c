@@ -1,4 +1,4 @@
-/* Objects of buckets: the file at each path. */
+/* Files of buckets, each at a path. */
 #include "index/sqlite/engine.h"
 
 #include "base/clock.h"
@@ -12,11 +12,11 @@ struct object_changes {
 	int64_t repo, owner, now_unix_ms;
 	int64_t n_files, bytes, row_bytes; /* growth; may be negative */
 	uint32_t n_left;
-	int64_t left[CAIRN_INDEX_CHANGES_MAX]; /* files that objects had before */
+	int64_t left[CAIRN_INDEX_CHANGES_MAX]; /* files whose paths were changed or removed */
 	struct cairn_feed_note feed;
 };
 
-/* A file by its number; 0: the empty one. */
+/* A file by its number; 0: the empty file. */
 struct object_file {
 	int64_t id, size_bytes;
 };
@@ -41,7 +41,7 @@ static enum cairn_status object_find_empty(struct object_changes *c, const struc
 /* Finds a file that an owner or the operator has. */
 static CAIRN_WRITES(TX_FIND_OWN, "SELECT f.id, f.size FROM file f WHERE f.hash = ?1"
 				 " AND EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope IN (0, ?2))");
-/* Finds a file that an object of a bucket or another repository has. */
+/* Finds a file that has a path in a bucket, or that another repository owns. */
 static CAIRN_WRITES(
 	TX_FIND_COPIED,
 	"SELECT f.id, f.size FROM file f WHERE f.hash = ?1"
@@ -74,7 +74,7 @@ static int64_t object_counts(const char *path)
 	return CAIRN_INDEX_ROW_BYTES + (int64_t)strlen(path);
 }
 
-/* Subtracts the present object at a path from the counts. @param[out] found  there is one */
+/* Subtracts the present file at a path from the counts. @param[out] found  the path has one */
 static enum cairn_status object_leave(struct object_changes *c, const char *path, bool *found)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(c->tx, &TX_FIND_OBJECT);
@@ -144,7 +144,7 @@ static enum cairn_status object_set(struct object_changes *c, struct cairn_index
 	return cairn_sql_run(stmt);
 }
 
-/* Called at the end, since a later change may use a file that an earlier one left. */
+/* Takes a pathless file from the bucket. At the end, because a later change may use a file that an earlier one left. */
 static enum cairn_status object_give_back(struct object_changes *c, int64_t file)
 {
 	bool used;
@@ -153,8 +153,8 @@ static enum cairn_status object_give_back(struct object_changes *c, int64_t file
 	return status == CAIRN_OK && !used ? cairn_tx_disown(c->tx, file, c->owner) : status;
 }
 
-/* Batches that follow each other within a millisecond have later times than the clock. Clients continue from the
- * bucket's time, so it must not be before that of a batch. */
+/* Batches within a millisecond get later times than the clock's. Clients continue from the bucket's time, so it must
+ * not be before the time of a batch. */
 static CAIRN_WRITES(TX_COUNT_REPO,
 		    "UPDATE repo SET files = files + ?2, bytes = bytes + ?3,"
 		    " updated = max(?4, coalesce((SELECT max(at) FROM feed WHERE repo = ?1), 0)) WHERE id = ?1");
@@ -213,7 +213,12 @@ static CAIRN_WRITES(
 	"UPDATE content SET file = NULL WHERE file = ?1 AND (?2 IS NULL OR repo IN (SELECT id FROM repo WHERE"
 	" scope = (SELECT id FROM scope WHERE name = ?2)))");
 
-/* Pull requests that name the owner's file, in repositories that do not have it themselves. */
+static CAIRN_WRITES(TX_DROP_PARTS,
+		    "DELETE FROM mirror_part WHERE file = ?1 AND (?2 IS NULL OR EXISTS(SELECT 1 FROM content c"
+		    " CROSS JOIN repo r WHERE c.id = mirror_part.content AND r.id = c.repo"
+		    " AND r.scope = (SELECT id FROM scope WHERE name = ?2)))");
+
+/* Removes the bytes from pull requests that name the owner's file, in repositories that do not have it themselves. */
 static CAIRN_WRITES(TX_DROP_PROPOSED_BYTES,
 		    "UPDATE content SET file = NULL WHERE file = ?1 AND repo IN (SELECT r.id FROM proposed p"
 		    " CROSS JOIN repo r ON r.scope = p.scope WHERE p.file = ?1"
@@ -222,9 +227,9 @@ static CAIRN_WRITES(TX_DROP_PROPOSED_BYTES,
 
 enum cairn_status cairn_tx_drop_objects(struct cairn_tx *tx, int64_t file, const char *owner)
 {
-	static const struct cairn_statement *const STEPS[] = {&TX_UNCOUNT_STORED, &TX_UNCOUNT_OWNED,
-							      &TX_UNCOUNT_FILE,   &TX_DROP_OBJECTS,
-							      &TX_DROP_BYTES,     &TX_DROP_PROPOSED_BYTES};
+	static const struct cairn_statement *const STEPS[] = {
+		&TX_UNCOUNT_STORED, &TX_UNCOUNT_OWNED, &TX_UNCOUNT_FILE,       &TX_DROP_OBJECTS,
+		&TX_DROP_BYTES,     &TX_DROP_PARTS,    &TX_DROP_PROPOSED_BYTES};
 	enum cairn_status status = CAIRN_OK;
 	for (size_t i = 0; i < sizeof(STEPS) / sizeof(STEPS[0]) && status == CAIRN_OK; i++) {
 		sqlite3_stmt *stmt = cairn_tx_stmt(tx, STEPS[i]);

@@ -59,7 +59,7 @@ static enum cairn_status ref_count_copied(struct cairn_tx *tx, int64_t line, int
 	return cairn_tx_number(tx, &TX_COPIED_ROWS, CAIRN_ARGS(cairn_db_int(line)), bytes);
 }
 
-/* Marks the contents of copied rows as used. @param[out] bytes  what the rows count for a quota */
+/* Marks the contents of copied rows as used. @param[out] bytes  the rows' bytes as a quota counts them */
 static enum cairn_status ref_use_copied(struct cairn_tx *tx, int64_t line, int64_t *bytes)
 {
 	enum cairn_status status = cairn_tx_run(tx, &TX_USE_COPIED, CAIRN_ARGS(cairn_db_int(line)));
@@ -70,7 +70,7 @@ static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain 
 {
 	int64_t bytes = 0;
 	enum cairn_status status = CAIRN_OK;
-	/* If several lines have rows of a path, all are copied. The row of the nearest line is the newest. */
+	/* If several lines have rows of a path, all are copied; the nearest line's row is the newest. */
 	for (unsigned i = 0; i < chain->n && status == CAIRN_OK; i++) {
 		status = cairn_tx_run(
 			tx, &TX_COPY_LINE,
@@ -81,7 +81,7 @@ static enum cairn_status ref_copy(struct cairn_tx *tx, const struct cairn_chain 
 	return status == CAIRN_OK ? cairn_tx_count_rows(tx, owner, bytes, true) : status;
 }
 
-/* If lookups would read too many lines, the new line gets a copy of all rows. */
+/* Forks a line. If lookups would read too many lines, the new line gets a copy of all rows. */
 enum cairn_status cairn_tx_fork(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t owner, int64_t *line)
 {
 	struct cairn_diag *diag = &add->write.diag;
@@ -134,8 +134,8 @@ static enum cairn_status ref_number(struct cairn_tx *tx, struct cairn_index_add_
 	return status;
 }
 
-/* A pull request has a commit if it comes with files.
- * @param[out] bytes  what the commit counts for a quota, at full size */
+/* Adds the first commit of a pull request that has files.
+ * @param[out] bytes  the commit's bytes as a quota counts them */
 static enum cairn_status ref_commit_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t owner,
 					 int64_t line, bool *in_pieces, int64_t *bytes)
 {
@@ -187,7 +187,7 @@ static enum cairn_status ref_add(struct cairn_tx *tx, const struct cairn_index_a
 	return status == CAIRN_OK ? cairn_tx_count_rows(tx, owner, cairn_commits_ref_counts(name), true) : status;
 }
 
-/* The newest pull request has the highest number. */
+/* Numbers a pull request after the newest one. */
 enum cairn_status cairn_tx_name_pull(struct cairn_tx *tx, struct cairn_index_add_ref *add, int64_t owner, int64_t line)
 {
 	char name[32];
@@ -199,12 +199,12 @@ enum cairn_status cairn_tx_name_pull(struct cairn_tx *tx, struct cairn_index_add
 	return status == CAIRN_OK ? ref_add(tx, add, owner, name, line) : status;
 }
 
-/* Finds a ref whose name is a folder of this one, or the other way round. */
+/* Finds a ref such that one of the two names is a folder of the other. */
 static CAIRN_WRITES(TX_NESTED_REF, "SELECT name FROM ref WHERE repo = ?1 AND kind IN (1, 2)"
 				   " AND (substr(name, 1, length(?2) + 1) = ?2 || '/'"
 				   " OR substr(?2, 1, length(name) + 1) = name || '/') LIMIT 1");
 
-/* Refs must not nest, as in git, where a ref is a file: "main/x" could also mean the path x of main. */
+/* Refuses refs that nest. Git allows none, because a ref is a file: "main/x" could also mean the path x of main. */
 static enum cairn_status ref_check_nested(struct cairn_tx *tx, int64_t repo, const char *name, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *find = cairn_tx_stmt(tx, &TX_NESTED_REF);
@@ -217,8 +217,8 @@ static enum cairn_status ref_check_nested(struct cairn_tx *tx, int64_t repo, con
 	return cairn_commits_ref_nested(diag, (const char *)sqlite3_column_text(find, 0), name);
 }
 
-/* Removes a line that nothing names yet, with the rows that were copied to it: at most CAIRN_INDEX_FORK_ROWS_MAX.
- * @param before  the growth before it was made */
+/* Removes a line that no ref names yet, with the rows copied to it: at most CAIRN_INDEX_FORK_ROWS_MAX.
+ * @param before  the growth before the line was made */
 static enum cairn_status ref_drop_new_line(struct cairn_tx *tx, int64_t line, const struct cairn_index_growth *before)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -255,7 +255,7 @@ static enum cairn_status ref_set(struct cairn_tx *tx, struct cairn_index_add_ref
 	bool known = false;
 	enum cairn_status status = ref_find(tx, add->repo, add->kind, add->name, &known);
 	if (status == CAIRN_OK && known && (!add->overwrite || add->kind != CAIRN_INDEX_BRANCH))
-		return cairn_commits_ref_known(diag, add->kind, add->name);
+		return cairn_commits_ref_is_taken(diag, add->kind, add->name);
 	if (status == CAIRN_OK && !known)
 		status = ref_check_nested(tx, add->repo, add->name, diag);
 	if (status == CAIRN_OK)

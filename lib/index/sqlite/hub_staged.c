@@ -1,7 +1,6 @@
 /* SQLite's functions for a commit that is made in pieces (index/hub/staged.h).
  *
- * The head of its line is 0 until the last piece. A sweep that removes a part of it sets another head
- * (hub_sweep_line.c). */
+ * Its line has the head 0 until the last piece. A sweep of a part sets another head (hub_sweep_line.c). */
 #include "index/hub/staged.h"
 #include "index/sqlite/sweep.h"
 
@@ -11,15 +10,15 @@
 #include <string.h>
 
 enum {
-	STAGED_WRITES = 250,  /* rows of one piece: some 4 ms */
-	STAGED_ROWS = 1000,   /* of one piece: copied, or read for the ids of folders */
-	STAGED_READS = 10000, /* of one piece of a copy: rows that no longer count, too */
+	STAGED_WRITES = 250,  /* rows written in a piece: some 4 ms */
+	STAGED_ROWS = 1000,   /* rows copied, or read for the ids of folders, in a piece */
+	STAGED_READS = 10000, /* rows read in a piece of a copy, with those that no longer count */
 };
 
 struct staged {
 	struct cairn_staged staged; /* first */
 	struct cairn_tx_edit edit;
-	/* The lines whose entries are copied into the new line, so that lookups there read few lines. */
+	/* The lines whose entries are copied into the new line, so that lookups in it read few lines. */
 	struct cairn_chain source;
 };
 
@@ -132,7 +131,7 @@ static enum cairn_status staged_sweep_repo(void *ctx, int64_t repo, int64_t owne
 static CAIRN_WRITES(TX_COPY_ENTRY, "INSERT INTO entry(line, folder, name, since, oid, content)"
 				   " VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
 
-/* @param row  of another line */
+/* @param row  an entry of another line */
 static enum cairn_status staged_copy_entry(struct cairn_tx *tx, struct cairn_staged *s, sqlite3_stmt *row)
 {
 	sqlite3_stmt *copy = cairn_tx_stmt(tx, &TX_COPY_ENTRY);
@@ -150,7 +149,7 @@ static enum cairn_status staged_copy_entry(struct cairn_tx *tx, struct cairn_sta
 
 static enum cairn_status staged_copy(void *ctx, struct cairn_staged *s, bool *done)
 {
-	static const char LAST[] = "\xff"; /* behind all UTF-8 */
+	static const char LAST[] = "\xff"; /* sorts after all UTF-8 */
 	struct cairn_tx *tx = ctx;
 	struct cairn_chain_scan scan = {
 		.chain = &((struct staged *)s)->source, .stmts = cairn_tx_scan_stmts(tx), .n_rows_max = STAGED_READS};
@@ -170,7 +169,7 @@ static enum cairn_status staged_copy(void *ctx, struct cairn_staged *s, bool *do
 	return status;
 }
 
-static enum cairn_status staged_look(void *ctx, struct cairn_staged *s, uint32_t n)
+static enum cairn_status staged_prefetch(void *ctx, struct cairn_staged *s, uint32_t n)
 {
 	enum cairn_status status = CAIRN_OK;
 	for (uint32_t i = 0; s->adopts != 0 && i < n && status == CAIRN_OK; i++)
@@ -185,7 +184,7 @@ static enum cairn_status staged_end_piece(void *ctx, struct cairn_staged *s)
 	return cairn_tx_count_rows(ctx, s->c.owner, bytes, cairn_commits_may_be_refused(&s->c, s->edit));
 }
 
-/* --- what the kinds of write need --------------------------------------------------------------------------------- */
+/* --- functions for the kinds of write ----------------------------------------------------------------------------- */
 
 static enum cairn_status staged_find_commit(void *ctx, const struct cairn_index_add_commit *add, bool checks,
 					    struct cairn_commits_new *c, struct cairn_diag *diag)
@@ -271,7 +270,7 @@ static const struct cairn_staged_engine STAGED = {
 	.begin = staged_begin,
 	.line = staged_line,
 	.copy = staged_copy,
-	.look = staged_look,
+	.look = staged_prefetch,
 	.end_piece = staged_end_piece,
 	.sweep_line = staged_sweep_line,
 	.sweep_repo = staged_sweep_repo,

@@ -1,4 +1,4 @@
-/* Removes what nobody can reach, in pieces, so that other writes do not wait long. */
+/* Removes unreachable rows in pieces, so that other writes do not wait long. */
 #include "index/hub/sweep.h"
 #include "index/sqlite/engine.h"
 #include "index/sqlite/sweep.h"
@@ -8,21 +8,21 @@
 #include <string.h>
 
 enum {
-	SWEEP_OBJECTS = 64, /* objects between two looks at the clock */
-	SWEEP_FILES = 256,  /* files between two looks at the clock */
+	SWEEP_OBJECTS = 64, /* rows of buckets removed between two looks at the clock */
+	SWEEP_FILES = 256,  /* files removed between two looks at the clock */
 };
 
 /* A deleted repository. */
 struct sweep {
 	struct cairn_tx *tx;
-	int64_t repo, owner; /* 0: there is none */
+	int64_t repo, owner; /* 0: no repository */
 	unsigned n;
 	bool has_file[SWEEP_OBJECTS];
 	int64_t file[SWEEP_FILES];
 	char path[SWEEP_OBJECTS][CAIRN_INDEX_PATH_MAX + 1];
 };
 
-/* A repository that is being made in pieces counts as deleted an hour later. */
+/* Finds a deleted repository. A repository that is being made in pieces counts as deleted an hour later. */
 static CAIRN_WRITES(TX_FIND_DROPPED_REPO,
 		    "SELECT id, scope FROM repo WHERE dropped IS NOT NULL AND dropped <= ?1 ORDER BY dropped LIMIT 1");
 
@@ -64,7 +64,8 @@ static enum cairn_status sweep_drop_object(struct sweep *s, const char *path)
 static enum cairn_status sweep_objects(struct sweep *s)
 {
 	enum cairn_status status = sweep_object_page(s);
-	/* All objects first: a file is removed only when no object names it. */
+	/* Delete all object rows of the page first. Several may have the same file, and a file is taken from the owner
+	 * only when no object row of this repository has it. */
 	for (unsigned i = 0; i < s->n && status == CAIRN_OK; i++)
 		status = sweep_drop_object(s, s->path[i]);
 	for (unsigned i = 0; i < s->n && status == CAIRN_OK; i++) {
@@ -81,7 +82,7 @@ static enum cairn_status sweep_objects(struct sweep *s)
 	return status;
 }
 
-/* A file with several claims comes more than once. */
+/* Reads a page of an owner's files. A file with several claims comes more than once. */
 static CAIRN_WRITES(TX_OWNED_PAGE, "SELECT file FROM file_owner WHERE scope = ?1 ORDER BY sha256, file LIMIT ?2");
 
 static enum cairn_status sweep_file_page(struct sweep *s)
@@ -100,7 +101,7 @@ static enum cairn_status sweep_file_page(struct sweep *s)
 
 static CAIRN_WRITES(TX_FORGET_REPO, "DELETE FROM repo WHERE id = ?1");
 
-/* Removes uploaded files that no object names. After the last one it removes the repository itself. */
+/* Removes uploaded files that no object row has, and after the last file the repository itself. */
 static enum cairn_status sweep_files(struct sweep *s)
 {
 	int64_t before = s->tx->counts.collection;
@@ -108,7 +109,8 @@ static enum cairn_status sweep_files(struct sweep *s)
 	for (unsigned i = 0; i < s->n && status == CAIRN_OK; i++)
 		status = cairn_tx_disown(s->tx, s->file[i], s->owner);
 	if (status == CAIRN_OK && s->n > 0 && s->tx->counts.collection == before)
-		return CAIRN_E_DAMAGED; /* the tree has rows that the table lacks, and the page would come forever */
+		return CAIRN_E_DAMAGED; /* the database index has rows that the table lacks: the same page would come
+					   forever */
 	if (status != CAIRN_OK || s->n > 0)
 		return status;
 	status = cairn_records_drop_proposed(&s->tx->records, s->owner);
@@ -118,7 +120,7 @@ static enum cairn_status sweep_files(struct sweep *s)
 static CAIRN_WRITES(TX_REPO_LINE, "SELECT id FROM line WHERE repo = ?1 ORDER BY id DESC LIMIT 1");
 static CAIRN_WRITES(TX_DROP_REFS, "DELETE FROM ref WHERE repo = ?1");
 
-/* @param[out] done  there is no line */
+/* @param[out] done  no line is left */
 static enum cairn_status sweep_repo_line(struct sweep *s, bool *done)
 {
 	int64_t line = 0;
@@ -174,10 +176,9 @@ enum cairn_status cairn_tx_sweep_repo(struct cairn_tx *tx, int64_t repo, int64_t
 	return found ? sweep_repo(&s) : CAIRN_OK;
 }
 
-/* --- files that were uploaded, and that nothing names ------------------------------------------------------------- */
-
 static CAIRN_WRITES(TX_NEXT_REPO,
-		    "SELECT id, scope FROM repo WHERE id > ?1 AND kind = 4 AND dropped IS NULL ORDER BY id LIMIT 1");
+		    "SELECT id, scope FROM repo r WHERE id > ?1 AND (kind = 4 OR EXISTS(SELECT 1 FROM account a"
+		    " WHERE a.id = r.account AND a.mirrored = 1)) AND dropped IS NULL ORDER BY id LIMIT 1");
 
 /* Finds the first repository after a number. */
 static enum cairn_status sweep_next_repo(struct sweep *s, int64_t behind)
@@ -191,23 +192,24 @@ static enum cairn_status sweep_next_repo(struct sweep *s, int64_t behind)
 	return status;
 }
 
-/* Says of each file of an owner whether it is old and unnamed. */
+/* Tells for each file of an owner whether it is old and has no name. */
 static CAIRN_WRITES(
 	TX_UNNAMED_PAGE,
 	"SELECT w.file, w.sha256, NOT EXISTS(SELECT 1 FROM file_owner y WHERE y.file = w.file AND y.scope = ?1"
 	" AND y.at > ?5) AND NOT EXISTS(SELECT 1 FROM content c WHERE c.file = w.file AND c.repo = ?6)"
 	" AND NOT EXISTS(SELECT 1 FROM object o WHERE o.file = w.file AND o.repo = ?6)"
 	" AND NOT EXISTS(SELECT 1 FROM proposed p WHERE p.file = w.file AND p.holder = ?1)"
+	" AND NOT EXISTS(SELECT 1 FROM mirror_part m WHERE m.file = w.file)"
 	" FROM file_owner w INDEXED BY file_owner_claim WHERE w.scope = ?1 AND (w.sha256, w.file) > (?2, ?3)"
 	" ORDER BY w.sha256, w.file LIMIT ?4");
 
-/* @param[out] n_seen  files that were looked at */
+/* @param[out] n_seen  files examined */
 static enum cairn_status sweep_unnamed_page(struct sweep *s, struct cairn_index_sweep_place *at, int64_t before_unix_s,
 					    unsigned *n_seen)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(s->tx, &TX_UNNAMED_PAGE);
 	sqlite3_bind_int64(stmt, 1, s->owner);
-	/* Copied, since the place changes while the page is read. */
+	/* Copied by SQLite, because the place changes while the page is read. */
 	(void)sqlite3_bind_blob(stmt, 2, at->sha256, at->has_sha256 ? sizeof(at->sha256) : 0, SQLITE_TRANSIENT);
 	sqlite3_bind_int64(stmt, 3, at->file);
 	sqlite3_bind_int64(stmt, 4, SWEEP_FILES);
@@ -229,8 +231,9 @@ static enum cairn_status sweep_unnamed_page(struct sweep *s, struct cairn_index_
 	}
 }
 
-/* Removes a page of one bucket's unnamed files. Git-like repositories keep their files until they are deleted, since
- * commits kept elsewhere name objects of Git LFS. @param[out] more  false: no bucket is left */
+/* Removes a page of files that no row names from a bucket, or a mirrored repository, to which nobody uploads. Other
+ * git-like repositories keep their files until they are deleted, because commits elsewhere name objects of Git LFS.
+ * @param[out] more  false: no such repository is left */
 static enum cairn_status sweep_unnamed(void *ctx, struct cairn_index_sweep_place *at, int64_t before_unix_s, bool *more)
 {
 	struct cairn_tx *tx = ctx;

@@ -1,5 +1,5 @@
-/* Removes lines of commits, or the ends of lines, from which nothing comes, in pieces. Commits go first, so that nobody
- * finds an incomplete one. */
+/* Removes lines of commits, or the ends of lines, that no ref and no other line needs, in pieces. Commits are removed
+ * before their entries, so that nobody finds an incomplete commit. */
 #include "index/sqlite/sweep.h"
 
 #include "base/clock.h"
@@ -7,19 +7,19 @@
 
 #include <string.h>
 
-enum { SWEEP_ROWS = 256 }; /* rows between two looks at the clock */
+enum { SWEEP_ROWS = 256 }; /* rows removed between two looks at the clock */
 
 /* Rows that were removed. */
 struct sweep_gone {
 	unsigned n;
-	int64_t bytes; /* what they counted for a quota */
+	int64_t bytes; /* the rows' bytes as a quota counts them */
 	int64_t content[SWEEP_ROWS];
 };
 
 static CAIRN_WRITES(TX_COUNT_SWEPT,
 		    "UPDATE repo SET stored = stored - ?2 WHERE id = (SELECT repo FROM line WHERE id = ?1)");
 
-/* Records that a line has fewer rows, and that they no longer have their contents. */
+/* Records that a line has fewer rows, and that their contents lost entries. */
 static enum cairn_status sweep_count(struct cairn_tx *tx, int64_t line, const struct sweep_gone *gone)
 {
 	sqlite3_stmt *count = cairn_tx_stmt(tx, &TX_COUNT_SWEPT);
@@ -35,7 +35,7 @@ static enum cairn_status sweep_count(struct cairn_tx *tx, int64_t line, const st
 	return status;
 }
 
-/* Removes rows of a line. @param bound  returns of each row what it counts, and its content */
+/* Removes rows of a line. @param bound  returns for each row its bytes as a quota counts them, and its content */
 static enum cairn_status sweep_rows(struct cairn_tx *tx, sqlite3_stmt *bound, int64_t line, unsigned *n)
 {
 	struct sweep_gone gone = {.n = 0};
@@ -65,7 +65,7 @@ static CAIRN_WRITES(TX_DROP_COMMITS,
 		    "DELETE FROM commit_ WHERE id IN"
 		    " (SELECT id FROM commit_ WHERE line = ?1 ORDER BY number DESC LIMIT ?2)" SWEEP_RETURNING_COMMIT);
 static CAIRN_WRITES(TX_DROP_LINE, "DELETE FROM line WHERE id = ?1");
-/* A commit that is being made on the line in pieces then knows that it has lost rows. */
+/* Marks the line as damaged, for a commit that is being made on it in pieces. */
 static CAIRN_WRITES(TX_CONDEMN_LINE, "UPDATE line SET head = -1 WHERE id = ?1 AND head = 0");
 
 static enum cairn_status sweep_piece(struct cairn_tx *tx, const struct cairn_statement *of, int64_t line, unsigned *n)
@@ -91,20 +91,20 @@ enum cairn_status cairn_tx_sweep_line(struct cairn_tx *tx, int64_t line, bool *g
 	return cairn_tx_run(tx, &TX_DROP_LINE, CAIRN_ARGS(cairn_db_int(line)));
 }
 
-/* A page of line ?1 after folder ?2 and name ?3, of each path the newest first. */
+/* Selects a page of line ?1 after folder ?2 and name ?3, of each path the newest first. */
 #define ENTRY_PAGE                                                                                                     \
 	" FROM entry WHERE line = ?1 AND (folder, name) > (?2, ?3) ORDER BY folder, name, since DESC LIMIT ?4"
 
 static CAIRN_WRITES(TX_ENTRY_PAGE, "SELECT folder, name, since" ENTRY_PAGE);
 
-/* Reads the next page of entries, and advances the place to the last path without entries that are too new; a path's
- * rows come newest first. @param[out] n_rows  rows read @param[out] n_drop  rows to remove */
+/* Reads the next page of entries, and moves the place to the last path without entries that are too new; a path's rows
+ * come newest first. @param[out] n_rows  rows read @param[out] n_drop  rows to remove */
 static enum cairn_status sweep_end_page(struct cairn_tx *tx, int64_t line, struct cairn_index_sweep_place *at,
 					unsigned *n_rows, unsigned *n_drop)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *page = cairn_tx_stmt(tx, &TX_ENTRY_PAGE);
 	sqlite3_bind_int64(page, 1, line);
-	/* Copied, since the place changes while the page is read. */
+	/* Copied by SQLite, because the place changes while the page is read. */
 	(void)sqlite3_bind_text(page, 2, at->folder, -1, SQLITE_TRANSIENT);
 	(void)sqlite3_bind_text(page, 3, at->name, -1, SQLITE_TRANSIENT);
 	sqlite3_bind_int64(page, 4, SWEEP_ROWS);
@@ -126,7 +126,7 @@ static CAIRN_WRITES(TX_DROP_NEWER_ENTRIES,
 		    "DELETE FROM entry WHERE line = ?1 AND (folder, name, since) IN (SELECT folder, name, since FROM"
 		    " (SELECT folder, name, since" ENTRY_PAGE ") WHERE since > ?5)" SWEEP_RETURNING_ENTRY);
 
-/* @param folder, name  the start of the page that was read */
+/* @param folder, name  start of the page that was read */
 static enum cairn_status sweep_end_entries(struct cairn_tx *tx, int64_t line, int64_t keep, const char *folder,
 					   const char *name)
 {
@@ -145,8 +145,8 @@ static CAIRN_WRITES(TX_DROP_NEWER_COMMITS,
 		    " (SELECT id FROM commit_ WHERE line = ?1 AND number > (SELECT number FROM commit_ WHERE id = ?3)"
 		    " ORDER BY number DESC LIMIT ?2)" SWEEP_RETURNING_COMMIT);
 
-/* Removes a piece after the last needed commit. Commits go first, the newest first, so that no commit without its
- * entries is found. The line's head goes last, so that an interrupted removal is repeated. */
+/* Removes a piece after the last needed commit: commits from the newest on, so that no commit without its entries is
+ * found, and last the line's head, so that an interrupted removal is repeated. */
 static enum cairn_status sweep_end(struct cairn_tx *tx, int64_t line, struct cairn_index_sweep_place *at, bool *gone)
 {
 	char folder[CAIRN_INDEX_PATH_MAX + 1], name[CAIRN_INDEX_PATH_MAX + 1];
@@ -170,8 +170,8 @@ static enum cairn_status sweep_end(struct cairn_tx *tx, int64_t line, struct cai
 	return cairn_tx_run(tx, &CAIRN_TX_SET_LINE_HEAD, CAIRN_ARGS(cairn_db_int(line), cairn_db_int(at->keep)));
 }
 
-/* Finds the highest line below a number, its head, and the last commit that something needs. Lines of a repository that
- * is being made in pieces are left out. */
+/* Finds the highest line below a number, its head, and the last commit that a ref or line needs. Skips lines of a
+ * repository that is being made in pieces. */
 static CAIRN_WRITES(TX_SWEEP_LINE,
 		    "SELECT l.id, l.head, CASE WHEN EXISTS(SELECT 1 FROM ref r WHERE r.line = l.id AND r.commit_ = 0)"
 		    " THEN l.head ELSE max(coalesce((SELECT max(r.commit_) FROM ref r WHERE r.line = l.id), 0),"
@@ -179,7 +179,7 @@ static CAIRN_WRITES(TX_SWEEP_LINE,
 		    " FROM line l WHERE l.id < ?1 AND NOT EXISTS(SELECT 1 FROM repo p WHERE p.id = l.repo"
 		    " AND coalesce(p.dropped, 0) > ?2) ORDER BY l.id DESC LIMIT 1");
 
-/* Visits lines backwards: a line that comes from another has a higher number, and is removed first. */
+/* Visits lines from the highest number down, because a fork has a higher number than its line, and must go first. */
 enum cairn_status cairn_tx_sweep_lines(void *ctx, struct cairn_index_sweep_place *at, bool *more)
 {
 	struct cairn_tx *tx = ctx;
@@ -196,7 +196,7 @@ enum cairn_status cairn_tx_sweep_lines(void *ctx, struct cairn_index_sweep_place
 		head = sqlite3_column_int64(find, 1);
 		keep = sqlite3_column_int64(find, 2);
 	}
-	/* The place of the previous piece is of another line. */
+	/* The previous piece was of another line, so begin at the first path. */
 	if (at->line != cairn_sum(line, 1) || at->keep != keep)
 		at->folder[0] = at->name[0] = '\0';
 	at->line = cairn_sum(line, 1);

@@ -11,12 +11,12 @@
 
 enum { LOG_BYTES = 64 * 1024 }; /* the system's VFS writes less than 128 KiB at once */
 
-/* SQLite reserves szOsFile bytes for it; the system's own file follows it. */
+/* A file of the VFS. SQLite reserves szOsFile bytes for it; the file of the system's VFS follows it. */
 struct log_file {
 	sqlite3_file base;
 	uint8_t *bytes;       /* room for LOG_BYTES; NULL until the first write */
-	size_t len;           /* gathered and not written */
-	sqlite3_int64 offset; /* offset of bytes in the file */
+	size_t len;           /* bytes gathered but not written */
+	sqlite3_int64 offset; /* their offset in the file */
 };
 
 static sqlite3_vfs log_vfs; /* the system's VFS, with the changes of cairn_sql_log_register() */
@@ -47,7 +47,8 @@ static int log_put(sqlite3_file *real, const void *bytes, int n, sqlite3_int64 o
 	return log_failure(real, real->pMethods->xWrite(real, bytes, n, offset));
 }
 
-/* A failure discards the gathered bytes: SQLite undoes the transaction and writes the same places again. */
+/* Writes the gathered bytes. On failure discards them: SQLite undoes the transaction and writes the same places
+ * again. */
 static int log_flush(sqlite3_file *file)
 {
 	struct log_file *f = log_of(file);
@@ -155,7 +156,7 @@ static const sqlite3_io_methods LOG_METHODS = {
 	.xDeviceCharacteristics = log_device,
 };
 
-/* SQLite unlinks such a file as soon as it is open, so that all can share one name. */
+/* Returns the name of a spill file. SQLite unlinks such a file when it is open, so all can share one name. */
 static const char *log_spill_name(void)
 {
 	if (log_spill[0] == '\0')
@@ -164,7 +165,7 @@ static const char *log_spill_name(void)
 	return log_spill;
 }
 
-/* Files other than the log are the system's own. */
+/* Opens a file. Files other than the log are the system's own. */
 static int log_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int flags, int *flags_out)
 {
 	(void)vfs;

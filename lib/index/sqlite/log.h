@@ -12,11 +12,10 @@
  * when a write goes elsewhere, or when there are 64 KiB.
  *
  * Only for a connection with synchronous=FULL, which syncs the log before others see a commit. A failure of the late
- * write or of the sync undoes the transaction, as in SQLite itself. A full disk or an exceeded quota is SQLITE_FULL in
- * both. */
+ * write or of the sync undoes the transaction, as in SQLite. A full disk or exceeded quota is SQLITE_FULL in both. */
 void cairn_sql_log_register(void);
 
-/** Makes sorts of this thread's connections with the VFS spill beside the database at path, to files without a name.
+/** Makes sorts of this thread's connections with the VFS spill to unnamed files in the folder of the database at path.
  * NULL: to SQLite's choice, system folders that the daemon's sandbox closes. */
 void cairn_sql_log_spill(const char *path);
 

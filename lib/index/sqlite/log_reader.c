@@ -7,10 +7,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A reader locks one of these bytes (https://www.sqlite.org/walformat.html, "WAL Locks"). */
+/* Range of the bytes that readers lock (https://www.sqlite.org/walformat.html, "WAL Locks"). */
 enum { LOG_READER_FIRST = 123, LOG_READER_LAST = 127 };
 
-/* @param[out] process  0 if it is of another container @return false: no other process reads */
+/* @param[out] process  0: in another container @return false: no other process reads */
 static bool log_reader_other(const struct cairn_log_reader *r, pid_t *process)
 {
 	struct flock lock = {.l_type = F_WRLCK,
@@ -28,8 +28,7 @@ bool cairn_log_reader_find(struct cairn_log_reader *r, const char *path, struct 
 {
 	pid_t process;
 	int64_t began_ms = 0;
-	/* The descriptor stays open as long as the process lives: closing it would drop all locks that SQLite has on
-	 * the file for this process. */
+	/* The descriptor stays open while the process lives: closing it would drop SQLite's locks on the file. */
 	if (!r->opened)
 		r->shm_fd = cairn_sys_open(path, O_RDWR | O_CLOEXEC, 0);
 	r->opened = true;

@@ -1,5 +1,5 @@
-/* Repairs an index from the tables that can be trusted: trees from their tables, references from the terms of the
- * files, offsets of terms from the chunk lists, counts from the rows, owners from the objects. */
+/* Repairs an index from the tables that can be trusted: B-trees from their tables, references from the terms of the
+ * files, offsets of terms from the chunk lists, counts from the rows, owners from the rows of buckets. */
 #include "index/examine.h"
 #include "index/sqlite/engine.h"
 #include "index/sqlite/migrate.h"
@@ -15,7 +15,8 @@ struct mend_pairs {
 	int64_t xorb[MEND_PAIRS], file[MEND_PAIRS];
 };
 
-/* Keeps all readable rows, and all that terms name. Rows go into an emptied tree, since its pages may be damaged. */
+/* Keeps all readable references, and adds all that terms name. Rows go into an emptied table, because its pages may be
+ * damaged. */
 static const char MEND_KEEP[] = "INSERT OR IGNORE INTO temp.needed(xorb, file, named)"
 				" SELECT xorb, file, 0 FROM main.reference";
 static const char MEND_ANEW[] = "DELETE FROM main.reference;"
@@ -23,12 +24,9 @@ static const char MEND_ANEW[] = "DELETE FROM main.reference;"
 				" WHERE xorb IN (SELECT id FROM main.xorb) ORDER BY xorb, file;"
 				"DELETE FROM temp.needed WHERE NOT named";
 
-static const char MEND_COUNTS[] =
-	"UPDATE state SET files = (SELECT count(*) FROM file), xorbs = (SELECT count(*) FROM xorb),"
-	" shards = (SELECT count(*) FROM shard), eligible = (SELECT count(*) FROM dedupe),"
-	" stored_bytes = (SELECT coalesce(sum(stored), 0) FROM xorb)";
+static const char MEND_COUNTS[] = CAIRN_SQLITE_RECOUNT;
 
-/* A repository owns the files of its objects; a content whose file is gone loses its bytes. */
+/* Gives a bucket the files of its rows again; a content without its file loses its bytes. */
 static const char MEND_REPOS[] =
 	"INSERT OR IGNORE INTO file_owner(file, scope, sha256) SELECT o.file, r.scope, x'' FROM object o"
 	" CROSS JOIN repo r ON r.id = o.repo CROSS JOIN file f ON f.id = o.file"
@@ -57,7 +55,17 @@ static const char MEND_REPOS[] =
 	"UPDATE scope AS s SET stored = iif(quota IS NULL, 0, " CAIRN_QUOTA_OWNED ")"
 	" WHERE stored <> iif(quota IS NULL, 0, " CAIRN_QUOTA_OWNED ")";
 
-/* Claims that disagree with the proof are due again. */
+/* Drops rows of the mirror that refer to missing rows: the mirror asks again. A part without its file is fetched again,
+ * with all parts after it. */
+static const char MEND_MIRROR[] =
+	"DELETE FROM mirror_repo WHERE repo NOT IN (SELECT id FROM repo);"
+	"DELETE FROM mirror_file WHERE content NOT IN (SELECT id FROM content);"
+	"DELETE FROM mirror_place WHERE file NOT IN (SELECT id FROM file);"
+	"DELETE FROM mirror_part WHERE NOT EXISTS(SELECT 1 FROM content c CROSS JOIN repo r CROSS JOIN file_owner w"
+	" WHERE c.id = mirror_part.content AND c.file IS NULL AND r.id = c.repo AND w.file = mirror_part.file"
+	" AND w.scope = r.scope)";
+
+/* Makes claims that disagree with the proof due again. */
 static const char MEND_CLAIMS[] =
 	"DELETE FROM proof WHERE file NOT IN (SELECT id FROM file);"
 	"UPDATE file_owner AS w SET proof = 2, due = 0 WHERE due IS NULL AND proof <>"
@@ -89,7 +97,7 @@ static enum cairn_status mend_page(sqlite3_stmt **stmts, struct mend_pairs *page
 	}
 }
 
-/* Drops references without terms. A surplus reference only keeps garbage, but a missing one loses data. So a reference
+/* Drops references without terms. A surplus reference only keeps garbage, but a missing one loses data: so a reference
  * is dropped only if its file is gone, or the file's terms are surely right. */
 static enum cairn_status mend_drop(sqlite3_stmt **stmts, const struct cairn_index_mender *mender, int64_t xorb,
 				   int64_t file)
@@ -125,7 +133,7 @@ static enum cairn_status mend_all(sqlite3 *db, const struct cairn_index_mender *
 {
 	enum cairn_status status = cairn_needed_fill(db, cairn_migrate_latest);
 	if (status == CAIRN_OK && cairn_sql_exec(db, MEND_KEEP) == CAIRN_E_NOMEM)
-		status = CAIRN_E_NOMEM; /* else: unreadable rows are not kept */
+		status = CAIRN_E_NOMEM; /* without temp.needed the unreadable rows are lost */
 	if (status == CAIRN_OK)
 		status = cairn_sql_exec(db, MEND_ANEW);
 	if (status == CAIRN_OK)
@@ -136,6 +144,8 @@ static enum cairn_status mend_all(sqlite3 *db, const struct cairn_index_mender *
 		status = cairn_sql_exec(db, "REINDEX");
 	if (status == CAIRN_OK)
 		status = cairn_sql_exec(db, MEND_REPOS);
+	if (status == CAIRN_OK)
+		status = cairn_sql_exec(db, MEND_MIRROR);
 	if (status == CAIRN_OK)
 		status = cairn_sql_exec(db, MEND_CLAIMS);
 	return status == CAIRN_OK ? cairn_sql_exec(db, MEND_COUNTS) : status;
@@ -157,8 +167,8 @@ enum cairn_status cairn_sqlite_mend(struct cairn_index *ix, const struct cairn_i
 		status = cairn_examine_trees(db, &sound);
 	if (status == CAIRN_OK && !sound)
 		return cairn_fail(diag, CAIRN_E_DAMAGED, "index.corrupt", CAIRN_NO_OFFSET,
-				  "the trees of the index cannot be put right: restore the index of a backup");
+				  "the trees of the index cannot be repaired: restore the index of a backup");
 	if (status == CAIRN_OK)
 		status = cairn_sql_exec(db, "COMMIT");
-	return status == CAIRN_OK ? CAIRN_OK : cairn_sql_fail(db, diag, "the index cannot be put right");
+	return status == CAIRN_OK ? CAIRN_OK : cairn_sql_fail(db, diag, "the index cannot be repaired");
 }

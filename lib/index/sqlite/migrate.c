@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { MIGRATE_OFFSETS = 5 }; /* the version whose terms code migrates */
+enum { MIGRATE_OFFSETS = 5 }; /* the version whose terms are migrated by code */
 
 static enum cairn_status migrate_refuse_foreign(const char *path, struct cairn_diag *diag)
 {
@@ -54,7 +54,7 @@ enum cairn_status cairn_migrate_must_be_latest(sqlite3 *db, const char *path, st
 	return CAIRN_E_CONFLICT;
 }
 
-/* Runs the script of a version, and the code for what it leaves out. */
+/* Runs the script of a version, and the code for the rest. */
 static enum cairn_status migrate_run(sqlite3 *db, int64_t version)
 {
 	enum cairn_status status = cairn_sql_exec(db, cairn_migrate_scripts[version - 1]);
@@ -62,7 +62,7 @@ static enum cairn_status migrate_run(sqlite3 *db, int64_t version)
 }
 
 /* Makes the schema of the scripts in memory. */
-static enum cairn_status migrate_make_known(sqlite3 **known, int64_t version, struct cairn_diag *diag)
+static enum cairn_status migrate_make_expected(sqlite3 **known, int64_t version, struct cairn_diag *diag)
 {
 	enum cairn_status status =
 		cairn_sql_open(known, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL, diag);
@@ -71,7 +71,7 @@ static enum cairn_status migrate_make_known(sqlite3 **known, int64_t version, st
 	return status;
 }
 
-/* @param row  type, name and root page; a table without one is virtual @param known  looks up a type and a name */
+/* @param row  type, name and root page; a table without one is virtual @param known  looks up by type and name */
 static enum cairn_status migrate_check_row(sqlite3_stmt *row, sqlite3_stmt *known, const char *path,
 					   struct cairn_diag *diag)
 {
@@ -97,7 +97,7 @@ enum cairn_status cairn_migrate_check_schema(sqlite3 *db, const char *path, int6
 	CLEANUP(cairn_sql_closep) sqlite3 *known = NULL;
 	sqlite3_stmt *rows[1] = {NULL}, *asked[1] = {NULL};
 	bool row = true;
-	enum cairn_status status = migrate_make_known(&known, version, diag);
+	enum cairn_status status = migrate_make_expected(&known, version, diag);
 	if (status == CAIRN_OK)
 		status = cairn_sql_prepare(known, KNOWN, asked, 1);
 	if (status == CAIRN_OK && cairn_sql_prepare(db, ROWS, rows, 1) != CAIRN_OK)
@@ -141,7 +141,7 @@ enum cairn_status cairn_migrate(sqlite3 *db, const char *path, int64_t *from, st
 	char page[64];
 	(void)snprintf(page, sizeof(page), "PRAGMA page_size = %d", CAIRN_MIGRATE_PAGE_BYTES);
 	if (version == 0)
-		status = cairn_sql_exec(db, page); /* cannot be changed once the log is in use */
+		status = cairn_sql_exec(db, page); /* cannot be changed once there is a log */
 	if (status == CAIRN_OK)
 		status = cairn_sql_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
 	cairn_sql_log_spill(path);

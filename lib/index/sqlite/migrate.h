@@ -13,8 +13,8 @@ enum {
 extern const char *const cairn_migrate_scripts[];
 extern const int cairn_migrate_latest;
 
-/** Checks that this program can read the index. Writes nothing. @param[out] version  of its schema; 0: it is empty
- *  @return CAIRN_OK; CAIRN_E_CONFLICT of a newer version, or not Cairn's; CAIRN_E_IO, CAIRN_E_NOMEM */
+/** Checks that this program can read the index. Writes nothing. @param[out] version  version of the schema; 0: empty
+ * @return CAIRN_OK; CAIRN_E_CONFLICT made by a newer version, or not Cairn's; CAIRN_E_IO, CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_migrate_judge(sqlite3 *db, const char *path, int64_t *version,
 						     struct cairn_diag *diag);
 
@@ -22,11 +22,11 @@ CAIRN_MUST_USE enum cairn_status cairn_migrate_judge(sqlite3 *db, const char *pa
  * CAIRN_E_CONFLICT also for an older index: rule index.older */
 CAIRN_MUST_USE enum cairn_status cairn_migrate_must_be_latest(sqlite3 *db, const char *path, struct cairn_diag *diag);
 
-/** Checks that an index has only the tables and trees that the scripts of its version make. A trigger, a view or a
- * virtual table would run foreign SQL. Call it before any other query of a database.
+/** Checks that an index has only the tables and database indexes that the scripts of its version make. A trigger, a
+ * view or a virtual table would run foreign SQL. Call it before any other query.
  * @param version  from cairn_migrate_judge()
- * @return CAIRN_OK, also when some are missing; CAIRN_E_CONFLICT (index.schema, with its name); CAIRN_E_IO,
- * CAIRN_E_NOMEM */
+ * @return CAIRN_OK, also if some are missing; CAIRN_E_CONFLICT something else exists (index.schema, with its name);
+ *         CAIRN_E_IO, CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_migrate_check_schema(sqlite3 *db, const char *path, int64_t version,
 							    struct cairn_diag *diag);
 
@@ -34,8 +34,8 @@ CAIRN_MUST_USE enum cairn_status cairn_migrate_check_schema(sqlite3 *db, const c
  * @param path  for the messages
  * @param[out] from  the version before; 0: it was empty
  * @return CAIRN_OK
- *         CAIRN_E_CONFLICT  of a newer version, or not Cairn's; nothing was written
- *         CAIRN_E_IO, CAIRN_E_FULL, CAIRN_E_NOMEM */
+ *         CAIRN_E_CONFLICT  made by a newer version, or not Cairn's; nothing was written CAIRN_E_IO,
+ *         CAIRN_E_FULL, CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_migrate(sqlite3 *db, const char *path, int64_t *from, struct cairn_diag *diag);
 
 #endif

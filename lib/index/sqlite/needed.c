@@ -9,7 +9,7 @@
 
 enum needed_stmt { NEEDED_FILES, NEEDED_PAIR, NEEDED_STMTS };
 
-/* The statement for each pair of xorb and file. */
+/* Runs statements for each pair of xorb and file. */
 struct needed {
 	sqlite3_stmt *stmt[NEEDED_STMTS];
 	void (*damaged)(void *ctx, int64_t file);

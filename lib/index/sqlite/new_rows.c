@@ -40,7 +40,7 @@ static int new_rows_disconnect(sqlite3_vtab *table)
 	return SQLITE_OK;
 }
 
-/* The only plan is a scan from the first row to the last. */
+/* Plans the only way: a scan from the first row to the last. */
 static int new_rows_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
 	(void)table;
@@ -114,7 +114,7 @@ static int new_rows_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *out)
 	return SQLITE_OK;
 }
 
-/* Without xCreate the table exists in each connection by itself, and in no schema. */
+/* Without xCreate, the table exists in each connection by itself, and in no schema. */
 static const sqlite3_module NEW_ROWS_MODULE = {
 	.xConnect = new_rows_connect,
 	.xBestIndex = new_rows_best_index,
@@ -139,7 +139,7 @@ static enum cairn_status new_rows_add_each(sqlite3_stmt *stmt, const struct cair
 	enum cairn_status status = CAIRN_OK;
 	for (unsigned i = 0; status == CAIRN_OK && i < rows->n; i++) {
 		const struct cairn_new_row *row = &rows->row[i];
-		/* Not all statements have all parameters, so an out-of-range error is ignored. */
+		/* Not all statements have all parameters, so ignores that a number is out of range. */
 		(void)sqlite3_bind_int64(stmt, 1, row->a);
 		(void)sqlite3_bind_int64(stmt, 2, row->b);
 		(void)sqlite3_bind_int64(stmt, 3, row->c);

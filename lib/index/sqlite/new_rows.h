@@ -6,10 +6,10 @@
 #include "index/sqlite/util.h"
 
 /* SQLite copies each page that a statement changes once, to undo it. So more rows are better, as long as they are small
- * compared to its page cache. */
+ * compared with the page cache. */
 enum { CAIRN_NEW_ROWS_MAX = 512, CAIRN_NEW_ROWS_FEW = 16 };
 
-/** The values of a row; the statement assigns them to columns. Plain value. */
+/** The values of a row, which the statement assigns to columns. Plain value. */
 struct cairn_new_row {
 	int64_t a, b, c;
 	const uint8_t *bytes, *more; /* borrowed until the rows are added */
@@ -30,15 +30,15 @@ struct cairn_new_rows_source {
 /** Lets statements read new_row(a, b, c, bytes, more). @return CAIRN_OK; CAIRN_E_NOMEM, CAIRN_E_IO */
 CAIRN_MUST_USE enum cairn_status cairn_new_rows_register(sqlite3 *db, struct cairn_new_rows_source *source);
 
-/** The two prepared statements that add new rows. Values common to all rows are bound before, from ?5 on. */
+/** Two prepared statements that add the same rows. First bind the values that all rows share, from ?5 on. */
 struct cairn_new_rows_stmts {
 	sqlite3_stmt *many; /* selects from new_row */
-	sqlite3_stmt *one;  /* takes a, b, c and bytes as ?1 to ?4; it is faster up to CAIRN_NEW_ROWS_FEW */
+	sqlite3_stmt *one;  /* binds a, b, c and bytes as ?1 to ?4; faster up to CAIRN_NEW_ROWS_FEW */
 };
 
 /** Adds the rows, and empties the list.
  * @param[out] n_added  rows added, without those that the statement ignored
- * @return CAIRN_OK, also of no rows at all; as cairn_sql_run() */
+ * @return CAIRN_OK, also if the list was empty; otherwise as cairn_sql_run() */
 CAIRN_MUST_USE enum cairn_status cairn_new_rows_add(struct cairn_new_rows_source *source,
 						    struct cairn_new_rows_stmts stmts, struct cairn_new_rows *rows,
 						    uint64_t *n_added);

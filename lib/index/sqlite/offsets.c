@@ -12,11 +12,11 @@ enum { OFFSETS_XORBS = 256 }; /* xorbs whose chunk ends are cached: 8 MiB at mos
 struct offsets_slot {
 	int64_t xorb; /* 0: free */
 	bool repacked;
-	uint32_t n;     /* 0: its list cannot be read */
+	uint32_t n;     /* 0: the xorb's list cannot be read */
 	uint32_t *ends; /* owned */
 };
 
-/* A cache for xorbs that terms named lately. */
+/* Caches the chunk ends of xorbs that terms named lately. */
 struct offsets_ends {
 	sqlite3_stmt *stmt;
 	struct offsets_slot slots[OFFSETS_XORBS];
@@ -78,9 +78,9 @@ static enum cairn_status offsets_find(struct offsets_ends *o, int64_t xorb, cons
 	return status;
 }
 
-/* Sets first_byte and end_byte of a term from its xorb's list. @param[out] repacked  ranges in other terms of this xorb
- * do not count @return CAIRN_OK; CAIRN_E_DAMAGED the list is missing or lacks these chunks: both are 0; CAIRN_E_NOMEM;
- * as cairn_sql_status() */
+/* Sets first_byte and end_byte of a term from its xorb's list. @param[out] repacked  the xorb was repacked: the ranges
+ * of its other terms do not count @return CAIRN_OK; CAIRN_E_DAMAGED the list is missing or lacks these chunks, and both
+ * are 0; CAIRN_E_NOMEM; as cairn_sql_status() */
 static enum cairn_status offsets_place(struct offsets_ends *o, struct cairn_index_term *term, bool *repacked)
 {
 	const struct offsets_slot *slot;
@@ -107,16 +107,16 @@ static const char *const offsets_sql[OFFSETS_STMTS] = {
 struct offsets_walk {
 	struct offsets_ends ends;
 	sqlite3_stmt *stmt[OFFSETS_STMTS];
-	size_t term_bytes; /* size of a term as stored now */
+	size_t term_bytes; /* size of a stored term */
 	bool mends;
 	void (*wrong)(void *ctx, int64_t file);
 	void *ctx;
 
-	/* The file at hand. */
+	/* The current file. */
 	int64_t file;
 	struct cairn_index_term *terms; /* owned */
 	uint32_t n_terms;
-	uint8_t *rows; /* owned: the new terms */
+	uint8_t *rows; /* owned: its new terms */
 	size_t rows_len;
 };
 
@@ -136,7 +136,7 @@ static enum cairn_status offsets_make_room(struct offsets_walk *w, size_t len)
 	return w->rows ? CAIRN_OK : CAIRN_E_NOMEM;
 }
 
-/* Terms with a wrong total length are damaged. The migrated ones must not seem sound. */
+/* Keeps terms whose total length is wrong as they are, so that the migrated terms do not seem sound. */
 static enum cairn_status offsets_keep_damaged(struct offsets_walk *w, const uint8_t *bytes, size_t len)
 {
 	size_t past = len % CAIRN_ROWS_TERM_BYTES, pad = past == 0 ? 1 : 0;
@@ -163,7 +163,7 @@ static enum cairn_status offsets_next(struct offsets_walk *w, bool *more, bool *
 	return *damaged ? offsets_keep_damaged(w, bytes, len) : status;
 }
 
-/* Writes the file's new terms to rows. @param[out] differ  from the stored ones */
+/* Writes the file's new terms to rows. @param[out] differ  they differ from the stored ones */
 static enum cairn_status offsets_place_terms(struct offsets_walk *w, bool *differ)
 {
 	*differ = false;

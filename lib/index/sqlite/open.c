@@ -16,15 +16,15 @@ static char *open_path(const char *dir, const char *name)
 	return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
 }
 
-/* stat(), never open(): closing any descriptor of the database would drop the locks that this process has on it. */
+/* Opens nothing: closing any descriptor of the database would drop the locks that this process has on it. */
 static uint64_t open_file_bytes(const char *path)
 {
 	struct stat st;
 	return cairn_sys_stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* Opening needs disk space, for the log and its shared memory, so on a full disk it uses the reserve.
- * @param once  called a second time if the disk is full and there was a reserve */
+/* Opens an index with the reserve if needed: opening needs disk space for the log and its shared memory.
+ * @param once  called again if the disk is full and there was a reserve */
 static enum cairn_status open_with_reserve(struct cairn_reserve *reserve, const char *path,
 					   enum cairn_status (*once)(void *ctx, const char *path,
 								     struct cairn_diag *diag),
@@ -53,7 +53,7 @@ static enum cairn_status open_migrate_once(void *ctx, const char *path, struct c
 		cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, CAIRN_SQL_LOG_VFS, diag);
 	if (status != CAIRN_OK)
 		return status;
-	/* A refused index stays unchanged, and one that needs no migration keeps its log for the next process. */
+	/* A refused index stays unchanged. An index that needs no migration keeps its log for the next process. */
 	int64_t *from = ctx;
 	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	status = cairn_migrate(db, path, from, diag);
@@ -109,7 +109,7 @@ static enum cairn_status open_to_write(struct cairn_sqlite *s, const char *dir,
 	return status;
 }
 
-/* Encodes a path as an URI for SQLite. */
+/* Encodes a path as a URI for SQLite. */
 static char *open_uri(const char *path)
 {
 	static const char HEAD[] = "file:", TAIL[] = "?immutable=1";
@@ -210,7 +210,7 @@ void cairn_sqlite_free(struct cairn_index *ix)
 	free(s);
 }
 
-/* Looks for the holder only while the log is held. An index that was opened for reading makes no checkpoints. */
+/* Looks for the reader that holds the log only while it is held. An index opened for reading makes no checkpoints. */
 static void open_describe_log(struct cairn_sqlite *s, struct cairn_index_log *out)
 {
 	int64_t since_ms, until_ms;

@@ -14,13 +14,13 @@ enum cairn_status cairn_tx_own(struct cairn_tx *tx, int64_t file, int64_t owner,
 	return *added ? cairn_tx_count_file(tx, owner, file, 1) : status;
 }
 
-/* An owner's row without a claim exists only while there is no claim. */
+/* Drops an owner's row without a claim, which exists only while there is no claim. */
 static enum cairn_status own_drop_no_claim(struct cairn_tx *tx, int64_t file, int64_t owner)
 {
 	return cairn_tx_run(tx, &CAIRN_TX_DROP_NO_CLAIM, CAIRN_ARGS(cairn_db_int(file), cairn_db_int(owner)));
 }
 
-/* Has owner ?2 room for another claim on file ?1? */
+/* Is owner ?2 below the limit of claims on file ?1? */
 #define TX_HAS_ROOM                                                                                                    \
 	"(SELECT count(*) FROM file_owner WHERE file = ?1 AND scope = ?2 AND sha256 > x'' AND proof > 0) < ?4"         \
 	" AND (SELECT count(*) FROM file_owner WHERE file = ?1 AND scope = ?2 AND proof = 0) < ?5"
@@ -45,7 +45,7 @@ enum cairn_status cairn_tx_claim(struct cairn_tx *tx, int64_t file, int64_t owne
 	return own_drop_no_claim(tx, file, owner);
 }
 
-/* An entry keeps the size in its pointer. */
+/* Gives entries the proved file; an entry keeps the size in its pointer. */
 static CAIRN_WRITES(
 	TX_FOLLOW_PROOF,
 	"UPDATE content SET file = ?3 WHERE sha256 = ?1 AND repo IN (SELECT id FROM repo WHERE scope = ?2)"

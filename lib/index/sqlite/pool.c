@@ -56,7 +56,7 @@ void cairn_pool_fini(struct cairn_pool *pool)
 	pthread_mutex_destroy(&pool->lock);
 }
 
-/* Notes who borrows a reader. Called with the lock. */
+/* Records who borrows a reader. Called with the lock. */
 static void pool_lend(struct cairn_pool *pool, struct cairn_reader *r, const char *call)
 {
 	r->call = call;

@@ -1,4 +1,4 @@
-/* Writes the outcomes of claims of SHA-256. */
+/* Writes the outcomes of proofs of SHA-256. */
 #include "index/proof.h"
 #include "index/sqlite/engine.h"
 
@@ -23,7 +23,7 @@ static CAIRN_WRITES(TX_PUT_OFF_CLAIM,
 		    "UPDATE file_owner SET due = ?4 WHERE file = (SELECT id FROM file WHERE id = ?1 AND hash = ?5)"
 		    " AND scope = ?2 AND sha256 = ?3");
 
-/* Pull requests that name the file by a false SHA-256 lose it. */
+/* Removes the bytes from pull requests that name the file by a false SHA-256. */
 static CAIRN_WRITES(TX_DROP_FALSE, "UPDATE content SET file = NULL WHERE file = ?1 AND sha256 = ?3 AND repo IN"
 				   " (SELECT r.id FROM proposed p CROSS JOIN repo r ON r.scope = p.scope"
 				   " WHERE p.file = ?1 AND p.holder = ?2)");

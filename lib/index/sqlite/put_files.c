@@ -1,4 +1,4 @@
-/* Adds the files of a verified shard together, since a statement costs as much as a row or two. */
+/* Adds the files of a verified shard together, because a statement costs as much as a row or two. */
 #include "index/rows.h"
 #include "index/sqlite/put_shard.h"
 
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Bytes of the stored terms of files that are added together. */
+/* Most bytes of stored terms of files that are added together. */
 enum { PUT_FILES_TERMS_MAX = 32 * 1024 };
 
 static enum cairn_status put_files_term(struct put_shard *p, struct put_files_file *f, uint32_t i)
@@ -73,10 +73,10 @@ static enum cairn_status put_files_find(struct put_shard *p, const struct cairn_
 	return CAIRN_OK;
 }
 
-/* Returns the highest number that was ever given. */
+/* Returns the highest number ever given. */
 static CAIRN_WRITES(TX_LAST_FILE, "SELECT seq FROM sqlite_sequence WHERE name = 'file'");
 
-/* Returns the number of the next file. Numbers are assigned here, so that they are known before rows are added. */
+/* Returns the number of the next file. Numbers are assigned here, so that they are known before the rows are added. */
 static enum cairn_status put_files_next(struct put_shard *p, int64_t *next)
 {
 	int64_t last;
@@ -85,7 +85,7 @@ static enum cairn_status put_files_next(struct put_shard *p, int64_t *next)
 	return status;
 }
 
-/* Finds known files: their rows have another number than the assigned one. */
+/* Finds known files: their rows do not have the assigned number. */
 static enum cairn_status put_files_sort_out(struct put_shard *p)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -140,8 +140,8 @@ static enum cairn_status put_files_new(struct put_shard *p, const struct put_fil
 	return status;
 }
 
-/* Adds what is new about a known file. */
-static enum cairn_status put_files_known(struct put_shard *p, const struct put_files_file *f, int64_t *id)
+/* Adds owners and claims to a known file. */
+static enum cairn_status put_files_existing(struct put_shard *p, const struct put_files_file *f, int64_t *id)
 {
 	bool mended = false;
 	enum cairn_status status = put_files_find(p, f->file, id);
@@ -155,7 +155,7 @@ static enum cairn_status put_files_known(struct put_shard *p, const struct put_f
 	return status;
 }
 
-/* A new file has no owner yet, so no lookup is needed. */
+/* Adds the owner of a new file, which has none yet, so no lookup is needed. */
 static enum cairn_status put_files_own_new(struct put_shard *p, int64_t id, const struct cairn_index_new_file *file)
 {
 	p->new_bytes += (int64_t)cairn_index_file_counts(file->size_bytes);
@@ -179,7 +179,7 @@ static enum cairn_status put_files_own(struct put_shard *p, int64_t id, const st
 
 static CAIRN_WRITES(TX_RENEW_FILE_OWNER, "UPDATE file_owner SET at = unixepoch() WHERE file = ?1 AND scope = ?2");
 
-/* Restarts the grace time of a file that a repository of the hub has already, since a commit may follow. */
+/* Restarts the grace time of a file that a repository of the hub has already, because a commit may follow. */
 static enum cairn_status put_files_renew(struct put_shard *p, int64_t id)
 {
 	return cairn_tx_run(p->tx, &TX_RENEW_FILE_OWNER, CAIRN_ARGS(cairn_db_int(id), cairn_db_int(p->owner)));
@@ -189,12 +189,13 @@ static enum cairn_status put_files_register(struct put_shard *p, const struct pu
 {
 	int64_t id = f->id;
 	bool known = id == 0;
-	enum cairn_status status = known ? put_files_known(p, f, &id) : put_files_new(p, f);
+	enum cairn_status status = known ? put_files_existing(p, f, &id) : put_files_new(p, f);
 	if (status == CAIRN_OK)
 		status = known ? put_files_own(p, id, f->file) : put_files_own_new(p, id, f->file);
 	if (status == CAIRN_OK && known && cairn_index_is_repo_owner(p->put->owner))
 		status = put_files_renew(p, id);
-	/* The first chunk of each file is eligible whatever its hash: so a client finds the start of a known file. */
+	/* The first chunk of each file is eligible whatever its hash, so that a client finds the start of a known
+	 * file. */
 	if (status == CAIRN_OK && f->file->n_terms > 0)
 		status = put_shard_dedupe(p, f->file->first_chunk, p->xorbs[f->terms->xorb].id, f->terms->start);
 	return status;

@@ -16,7 +16,7 @@ static CAIRN_WRITES(TX_ADD_DEDUPE, "INSERT OR IGNORE INTO dedupe(prefix, scope, 
 static CAIRN_WRITES(TX_ADD_DEDUPES, "INSERT OR IGNORE INTO dedupe(prefix, scope, xorb, place, shard)"
 				    " SELECT a, ?5, b, c, ?6 FROM new_row");
 
-/* The filter also gets prefixes that were there before; it counts these once. */
+/* Adds prefixes that exist already to the filter, too; it counts them once. */
 static enum cairn_status put_shard_add_dedupe(struct put_shard *p)
 {
 	const struct cairn_new_rows *rows = &p->tx->dedupe;

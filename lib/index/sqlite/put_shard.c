@@ -21,14 +21,14 @@ static enum cairn_status put_shard_gone(struct put_shard *p, const struct cairn_
 	return put_shard_conflict(p, "xorb.gone", xorb, "was removed since the shard was verified; upload it again");
 }
 
-/* Ends the retirement of a xorb that this shard names. */
+/* Records a xorb that this shard names, and mostly offers it again. */
 static enum cairn_status put_shard_note(struct put_shard *p, uint32_t place, const struct cairn_tx_xorb_state *state)
 {
 	p->xorbs[place] = (struct put_shard_xorb){.id = state->id, .n_chunks = state->n_chunks};
-	return state->retired ? cairn_tx_keep_xorb(p->tx, state->id) : CAIRN_OK;
+	return state->retired ? cairn_tx_keep_xorb(p->tx, state->id, p->put->stays_withdrawn) : CAIRN_OK;
 }
 
-/* Numbers are never reused, so the row with this number is the one that the shard was verified against. */
+/* Finds the xorb by the number that the shard was verified against; numbers are never reused. */
 static enum cairn_status put_shard_find(struct put_shard *p, const struct cairn_index_new_xorb *xorb,
 					struct cairn_tx_xorb_state *state)
 {
@@ -47,7 +47,7 @@ static enum cairn_status put_shard_named(struct put_shard *p, uint32_t place)
 	return state.id == 0 ? put_shard_gone(p, &xorb->hash) : put_shard_note(p, place, &state);
 }
 
-/* The xorb became known while this shard was verified, so the terms lack its byte ranges. */
+/* Fails: the xorb became known while the shard was verified, so the terms lack its byte ranges. */
 static enum cairn_status put_shard_same(struct put_shard *p, const struct cairn_index_new_xorb *xorb,
 					const struct cairn_tx_xorb_state *state)
 {
@@ -58,7 +58,8 @@ static enum cairn_status put_shard_same(struct put_shard *p, const struct cairn_
 	return status == CAIRN_OK && state->stored ? cairn_tx_set_repacked(p->tx, state->id) : status;
 }
 
-/* A described xorb must be state. If xorbs are kept elsewhere, the description makes it state. */
+/* Finds or adds a described xorb, which must be known. If xorbs are stored elsewhere, the description makes it
+ * known. */
 static enum cairn_status put_shard_describe(struct put_shard *p, uint32_t place)
 {
 	const struct cairn_index_new_xorb *xorb = &p->put->shard->xorbs[place];
@@ -71,7 +72,7 @@ static enum cairn_status put_shard_describe(struct put_shard *p, uint32_t place)
 	if (state.id == 0) {
 		p->put->added = true;
 		state.n_chunks = xorb->list->n;
-		status = cairn_tx_add_xorb(p->tx, &xorb->hash, xorb->list, NULL, &state.id);
+		status = cairn_tx_add_xorb(p->tx, &xorb->hash, xorb->list, NULL, false, &state.id);
 	} else if (xorb->list) {
 		status = put_shard_same(p, xorb, &state);
 	}
@@ -111,8 +112,8 @@ static enum cairn_status put_shard_add_row(struct put_shard *p)
 
 static CAIRN_WRITES(TX_RENEW_SHARD, "UPDATE shard SET collection = ?2, at = ?3 WHERE id = ?1");
 
-/* Registers a known shard again. Something was removed since it was accepted, maybe of its own. Or it came to a
- * repository of the hub an hour ago, which keeps unnamed files only for some time. */
+/* Registers a known shard again: rows were removed since, maybe its own, or it came an hour ago to a repository of the
+ * hub, which keeps unnamed files only for some time. */
 static enum cairn_status put_shard_renew_row(struct put_shard *p)
 {
 	return cairn_tx_run(p->tx, &TX_RENEW_SHARD,
@@ -146,7 +147,7 @@ static enum cairn_status put_shard_row(struct put_shard *p, bool *still_counts)
 static CAIRN_WRITES(TX_DROP_UNREGISTERED, "DELETE FROM unregistered WHERE xorb = ?1"
 					  " AND EXISTS(SELECT 1 FROM reference WHERE reference.xorb = ?1)");
 
-/* Once a file needs a xorb, the xorb stops counting for its uploader. */
+/* Stops counting the xorbs for their uploaders, because files need them now. */
 static enum cairn_status put_shard_registered(struct put_shard *p)
 {
 	enum cairn_status status = CAIRN_OK;

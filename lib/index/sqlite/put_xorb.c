@@ -1,4 +1,4 @@
-/* Registers a stored xorb, and has helpers for rows of xorb and list. */
+/* Registers a stored xorb; reads and writes rows of xorbs and lists. */
 #include "index/rows.h"
 #include "index/sqlite/write.h"
 
@@ -24,7 +24,7 @@ static enum cairn_status put_xorb_find(sqlite3_stmt *stmt, struct cairn_tx_xorb_
 	return CAIRN_OK;
 }
 
-static CAIRN_WRITES(TX_FIND_XORB, "SELECT id, chunks, stored, retired FROM xorb WHERE hash = ?1");
+static CAIRN_WRITES(TX_FIND_XORB, "SELECT id, chunks, stored, coalesce(retired, withdrawn) FROM xorb WHERE hash = ?1");
 
 enum cairn_status cairn_tx_find_xorb(struct cairn_tx *tx, const struct cairn_hash *hash,
 				     struct cairn_tx_xorb_state *state)
@@ -34,7 +34,8 @@ enum cairn_status cairn_tx_find_xorb(struct cairn_tx *tx, const struct cairn_has
 	return put_xorb_find(stmt, state);
 }
 
-static CAIRN_WRITES(TX_FIND_XORB_BY_ID, "SELECT id, chunks, stored, retired FROM xorb WHERE id = ?1");
+static CAIRN_WRITES(TX_FIND_XORB_BY_ID,
+		    "SELECT id, chunks, stored, coalesce(retired, withdrawn) FROM xorb WHERE id = ?1");
 
 enum cairn_status cairn_tx_find_xorb_by_id(struct cairn_tx *tx, int64_t id, struct cairn_tx_xorb_state *state)
 {
@@ -59,11 +60,13 @@ static enum cairn_status put_xorb_encode(struct cairn_buf *spans, const struct c
 	return CAIRN_OK;
 }
 
-static CAIRN_WRITES(TX_ADD_XORB, "INSERT INTO xorb(hash, chunks, unpacked, stored, at) VALUES(?1, ?2, ?3, ?4, ?5)");
+static CAIRN_WRITES(TX_ADD_XORB, "INSERT INTO xorb(hash, chunks, unpacked, stored, at, withdrawn)"
+				 " VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
 static CAIRN_WRITES(TX_ADD_LIST, "INSERT INTO list(xorb, spans, hashes) VALUES(?1, ?2, ?3)");
 
 enum cairn_status cairn_tx_add_xorb(struct cairn_tx *tx, const struct cairn_hash *hash,
-				    const struct cairn_chunk_list *list, const uint64_t *stored_bytes, int64_t *id)
+				    const struct cairn_chunk_list *list, const uint64_t *stored_bytes, bool withdrawn,
+				    int64_t *id)
 {
 	CLEANUP(cairn_buf_fini)
 	struct cairn_buf spans = cairn_buf_init((size_t)CAIRN_XORB_CHUNKS_MAX * CAIRN_ROWS_SPAN_BYTES);
@@ -79,6 +82,10 @@ enum cairn_status cairn_tx_add_xorb(struct cairn_tx *tx, const struct cairn_hash
 	else
 		sqlite3_bind_null(xorb, 4);
 	sqlite3_bind_int64(xorb, 5, cairn_clock_unix_s());
+	if (withdrawn)
+		sqlite3_bind_int64(xorb, 6, CAIRN_INDEX_NEVER_OFFERED);
+	else
+		sqlite3_bind_null(xorb, 6);
 	status = cairn_sql_run(xorb);
 	if (status != CAIRN_OK)
 		return status;
@@ -90,11 +97,14 @@ enum cairn_status cairn_tx_add_xorb(struct cairn_tx *tx, const struct cairn_hash
 				       cairn_db_bytes(list->hashes, (size_t)list->n * sizeof(*list->hashes))));
 }
 
-static CAIRN_WRITES(TX_RENEW_XORB, "UPDATE xorb SET retired = NULL, at = ?2 WHERE id = ?1");
+static CAIRN_WRITES(TX_RENEW_XORB, "UPDATE xorb SET retired = NULL, withdrawn = " CAIRN_STAYS_WITHDRAWN(
+					   "?3") ", at = ?2 WHERE id = ?1");
 
-enum cairn_status cairn_tx_keep_xorb(struct cairn_tx *tx, int64_t id)
+enum cairn_status cairn_tx_keep_xorb(struct cairn_tx *tx, int64_t id, bool stays_withdrawn)
 {
-	return cairn_tx_run(tx, &TX_RENEW_XORB, CAIRN_ARGS(cairn_db_int(id), cairn_db_int(cairn_clock_unix_s())));
+	return cairn_tx_run(
+		tx, &TX_RENEW_XORB,
+		CAIRN_ARGS(cairn_db_int(id), cairn_db_int(cairn_clock_unix_s()), cairn_db_int(stays_withdrawn)));
 }
 
 static CAIRN_WRITES(TX_GET_LIST, "SELECT spans, hashes FROM list WHERE xorb = ?1");
@@ -115,7 +125,7 @@ enum cairn_status cairn_tx_list(struct cairn_tx *tx, int64_t xorb, struct cairn_
 	return cairn_rows_list(list, spans, spans_len, hashes, hashes_len);
 }
 
-/* Do earlier terms still have the right byte ranges? From an unreadable list they got none. */
+/* Do earlier terms still have the right byte ranges? If the list was unreadable, they got none. */
 static enum cairn_status put_xorb_is_repacked(struct cairn_tx *tx, int64_t id, const struct cairn_chunk_list *list,
 					      bool *repacked)
 {
@@ -125,14 +135,17 @@ static enum cairn_status put_xorb_is_repacked(struct cairn_tx *tx, int64_t id, c
 	return status == CAIRN_E_NOMEM ? status : CAIRN_OK;
 }
 
-static CAIRN_WRITES(TX_STORE_XORB, "UPDATE xorb SET retired = NULL, at = ?2, stored = ?3, chunks = ?4, unpacked = ?5,"
-				   " repacked = repacked OR ?6 WHERE id = ?1");
+static CAIRN_WRITES(TX_STORE_XORB,
+		    "UPDATE xorb SET retired = NULL, withdrawn = " CAIRN_STAYS_WITHDRAWN(
+			    "?7") ", at = ?2, stored = ?3, chunks = ?4, unpacked = ?5, repacked = repacked OR ?6"
+				  " WHERE id = ?1");
 static CAIRN_WRITES(TX_SET_LIST, "INSERT OR REPLACE INTO list(xorb, spans, hashes) VALUES(?1, ?2, ?3)");
 
-/* Stores the bytes of a xorb that was only described, or lost. The verified list also repairs a damaged row. */
-static enum cairn_status put_xorb_store(struct cairn_tx *tx, int64_t id, const struct cairn_chunk_list *list,
-					uint64_t stored_bytes)
+/* Stores the bytes of a xorb that was only described, or lost. The verified list repairs a damaged row, too. */
+static enum cairn_status put_xorb_store(struct cairn_tx *tx, int64_t id, const struct cairn_index_put_xorb *put)
 {
+	const struct cairn_chunk_list *list = put->list;
+	uint64_t stored_bytes = put->stored_bytes;
 	CLEANUP(cairn_buf_fini)
 	struct cairn_buf spans = cairn_buf_init((size_t)CAIRN_XORB_CHUNKS_MAX * CAIRN_ROWS_SPAN_BYTES);
 	bool repacked = false;
@@ -145,7 +158,7 @@ static enum cairn_status put_xorb_store(struct cairn_tx *tx, int64_t id, const s
 			      CAIRN_ARGS(cairn_db_int(id), cairn_db_int(cairn_clock_unix_s()),
 					 cairn_db_int((int64_t)stored_bytes), cairn_db_int(list->n),
 					 cairn_db_int((int64_t)cairn_chunk_list_bytes(list, 0, list->n)),
-					 cairn_db_int(repacked)));
+					 cairn_db_int(repacked), cairn_db_int(put->stays_withdrawn)));
 	if (status != CAIRN_OK)
 		return status;
 	cairn_add(&tx->counts.stored_bytes, (int64_t)stored_bytes);
@@ -163,16 +176,16 @@ enum cairn_status cairn_tx_put_xorb(struct cairn_tx *tx, struct cairn_index_put_
 		return status;
 	put->added = state.id == 0 || !state.stored;
 	if (state.id == 0) {
-		status = cairn_tx_add_xorb(tx, &put->hash, list, &put->stored_bytes, &state.id);
+		status = cairn_tx_add_xorb(tx, &put->hash, list, &put->stored_bytes, put->stays_withdrawn, &state.id);
 		return status == CAIRN_OK ? cairn_records_hold_xorb(&tx->records, put, state.id) : status;
 	}
 	if (!state.stored)
-		return put_xorb_store(tx, state.id, list, put->stored_bytes);
+		return put_xorb_store(tx, state.id, put);
 	if (state.n_chunks != list->n) {
 		cairn_fail(&put->write.diag, CAIRN_E_CONFLICT, "xorb.differs", CAIRN_NO_OFFSET,
 			   "this xorb is known with another number of chunks; the index is damaged, run cairn fsck");
 		cairn_diag_numbers(&put->write.diag, state.n_chunks, list->n);
 		return CAIRN_E_CONFLICT;
 	}
-	return cairn_tx_keep_xorb(tx, state.id);
+	return cairn_tx_keep_xorb(tx, state.id, put->stays_withdrawn);
 }

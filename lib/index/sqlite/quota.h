@@ -1,4 +1,4 @@
-/* Quotas: the size of a repository is updated with each row that changes it. */
+/* Quotas: each row that changes the size of a repository updates it. */
 #ifndef CAIRN_INDEX_SQLITE_QUOTA_H
 #define CAIRN_INDEX_SQLITE_QUOTA_H
 
@@ -11,7 +11,7 @@
 	CAIRN_QUOTA_SUM(CAIRN_SQLITE_FILE_COUNTS("f.size"),                                                            \
 			"(SELECT DISTINCT file FROM file_owner WHERE scope = " owner                                   \
 			") w CROSS JOIN file f ON f.id = w.file")
-/* Each table is asked by repository, or by line. */
+/* Queries each table by repository, or by line. */
 #define CAIRN_QUOTA_COMMITS CAIRN_QUOTA_SUM(CAIRN_SQL_COMMIT_COUNTS(SQLITE), "commit_ WHERE repo = r.id")
 #define CAIRN_QUOTA_ENTRIES                                                                                            \
 	CAIRN_QUOTA_SUM(CAIRN_SQL_ENTRY_COUNTS(SQLITE),                                                                \
@@ -30,18 +30,24 @@
 					   " + " CAIRN_QUOTA_REFS " + " CAIRN_QUOTA_PULLS " + " CAIRN_QUOTA_OBJECTS    \
 					   ")"
 
-/** The size that the row of owner s, not a repository, should have. */
+/** The size that the row of owner s should have, who is not a repository. */
 #define CAIRN_QUOTA_OWNED CAIRN_QUOTA_FILES("s.id")
+
+/** Counts the rows anew for the row of state. */
+#define CAIRN_SQLITE_RECOUNT                                                                                           \
+	"UPDATE state SET files = (SELECT count(*) FROM file), xorbs = (SELECT count(*) FROM xorb),"                   \
+	" shards = (SELECT count(*) FROM shard), eligible = (SELECT count(*) FROM dedupe),"                            \
+	" stored_bytes = (SELECT coalesce(sum(stored), 0) FROM xorb)"
 
 struct cairn_tx;
 
-/** Records that an owner holds more or fewer bytes. Other owners than repositories count only with a quota. */
+/** Records that an owner holds more or fewer bytes. An owner that is not a repository counts only with a quota. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_count_stored(struct cairn_tx *tx, int64_t owner, int64_t bytes);
 /** Records that an owner has more or fewer rows.
  * @param may_be_refused  false: no quota refuses the write because of them */
 CAIRN_MUST_USE enum cairn_status cairn_tx_count_rows(struct cairn_tx *tx, int64_t owner, int64_t bytes,
 						     bool may_be_refused);
-/** Records that an owner has a file more (1) or less (-1). The file must exist. */
+/** Records that an owner has one file more (1) or less (-1). The file must exist. */
 CAIRN_MUST_USE enum cairn_status cairn_tx_count_file(struct cairn_tx *tx, int64_t owner, int64_t file, int times);
 
 #endif

@@ -1,4 +1,4 @@
-/* Lookups. A statement is its own snapshot, so lookups of one row need no transaction. */
+/* Lookups. A statement is its own snapshot, so a lookup of one row needs no transaction. */
 #include "index/rows.h"
 #include "index/sqlite/engine.h"
 
@@ -13,8 +13,10 @@ bool cairn_sqlite_xorb_column(sqlite3_stmt *row, struct cairn_index_xorb *out)
 	out->stored_bytes = (uint64_t)sqlite3_column_int64(row, 4);
 	out->retired = sqlite3_column_type(row, 5) != SQLITE_NULL;
 	out->at_unix_s = sqlite3_column_int64(row, 6);
-	out->referenced = sqlite3_column_int64(row, 7) != 0;
-	out->copy = (struct cairn_copy_id){0}; /* rows name no copies: one process writes, and its store knows */
+	out->withdrawn_unix_s = sqlite3_column_int64(row, 7);
+	out->referenced = sqlite3_column_int64(row, 8) != 0;
+	/* rows name no copies: one process writes, and its store knows the copy */
+	out->copy = (struct cairn_copy_id){0};
 	return cairn_sql_hash(row, 1, &out->hash);
 }
 
@@ -60,7 +62,8 @@ static enum cairn_status read_spans(struct cairn_reader *r, int64_t xorb_id, str
 	return cairn_rows_spans(spans, out->n_chunks, bytes, len);
 }
 
-/* An open row of the reader makes all reads one snapshot. A transaction for each would cost as much as reading. */
+/* While a row of the reader is open, all reads see one snapshot. A transaction for each would cost as much as
+ * reading. */
 static enum cairn_status read_places(struct cairn_reader *r, const int64_t *xorb_ids, uint32_t n,
 				     const uint32_t with_spans[static 2],
 				     enum cairn_status (*visit)(void *ctx, const struct cairn_index_spans *places),
@@ -113,8 +116,8 @@ static void read_bind_viewer(sqlite3_stmt *stmt, const char *viewer)
 		sqlite3_bind_null(stmt, 2);
 }
 
-/* @param stmt  reset by the caller; until then the file's open row holds the snapshot
- * @param n_terms_max  0: no terms are wanted  @return CAIRN_E_BUSY: the file has more than n_terms_max terms */
+/* @param stmt  reset by the caller; until then the file's open row keeps the snapshot
+ * @param n_terms_max  0: read no terms  @return CAIRN_E_BUSY: the file has more than n_terms_max terms */
 static enum cairn_status read_file(sqlite3_stmt *stmt, const struct cairn_hash *hash, const char *viewer,
 				   uint32_t n_terms_max, struct cairn_index_file *out)
 {
@@ -132,21 +135,21 @@ static enum cairn_status read_file(sqlite3_stmt *stmt, const struct cairn_hash *
 	if (n_terms_max == 0)
 		return CAIRN_OK;
 	if (terms_bytes > (int64_t)n_terms_max * CAIRN_ROWS_TERM_BYTES)
-		return CAIRN_E_BUSY; /* as in the statement: damaged ones may end within a term */
+		return CAIRN_E_BUSY; /* the number as in the statement: damaged terms may end within a term */
 	size_t len;
 	const uint8_t *terms = cairn_sql_blob(stmt, 2, &len);
 	return cairn_rows_terms(&out->terms, &out->n_terms, terms, len, CAIRN_ROWS_TERM_BYTES);
 }
 
-/* Viewer ?2 may read a file if that repository or the operator registered it, or a pull request of the repository names
- * it. NULL may read all files. */
+/* May viewer ?2 read the file? Yes if that repository or the operator registered it, or a pull request of the
+ * repository names it. NULL may read all files. */
 #define READ_FILE_VISIBLE                                                                                               \
 	"(?2 IS NULL OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = 0)"                         \
 	" OR EXISTS(SELECT 1 FROM file_owner o WHERE o.file = f.id AND o.scope = (SELECT id FROM scope WHERE name = "   \
 	"?2)) OR EXISTS(SELECT 1 FROM proposed p WHERE p.file = f.id AND p.scope = (SELECT id FROM scope WHERE name = " \
 	"?2)))"
 
-/* Longer terms are not read. */
+/* Does not read longer terms. */
 static CAIRN_READS(READ_FILE, "SELECT f.hash, f.size, CASE WHEN length(f.terms) <= ?3 THEN f.terms END, length(f.terms)"
 			      " FROM file f WHERE f.hash = ?1 AND " READ_FILE_VISIBLE);
 
@@ -162,8 +165,8 @@ enum cairn_status cairn_sqlite_file(struct cairn_index *ix, const struct cairn_h
 	return read_file(stmt, hash, viewer, with_terms ? UINT32_MAX : 0, out);
 }
 
-/* Uses one snapshot for both halves. Beginning and ending one takes a lock that all readers share, which is most of a
- * small plan's time when several processors read. */
+/* Uses one snapshot for both halves. Beginning and ending one takes a lock that all readers share: most of a small
+ * plan's time when several processors read. */
 enum cairn_status cairn_sqlite_plan(struct cairn_index *ix, const struct cairn_hash *hash, const char *viewer,
 				    struct cairn_index_planner *planner, struct cairn_index_file *out)
 {

@@ -10,7 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { RESERVE_PLENTY = 2 }; /* the reserve is taken if so many times its size is free */
+enum { RESERVE_PLENTY = 2 }; /* take the reserve if this many times its size is free */
 
 uint64_t cairn_reserve_free_bytes(const char *path)
 {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum {
-	CAIRN_RESERVE_SHARE = 16, /* a share of the file system, at least and at most: */
+	CAIRN_RESERVE_SHARE = 16, /* size, as a share of the file system, and its limits: */
 	CAIRN_RESERVE_BYTES_MIN = 1024 * 1024,
 	CAIRN_RESERVE_BYTES_MAX = 32 * 1024 * 1024,
 };
@@ -20,15 +20,15 @@ struct cairn_reserve {
 	bool held;
 };
 
-/** Opens or creates DIR/index.reserve, and takes the space. On failure there is no reserve. */
+/** Opens or creates DIR/index.reserve, and allocates its blocks. On failure there is no reserve. */
 void cairn_reserve_open(struct cairn_reserve *r, const char *dir);
 /** Harmless if zeroed and not opened. */
 void cairn_reserve_close(struct cairn_reserve *r);
 
-/** Takes the space, if it is not held and the disk has plenty. @param all  even if the disk has no more than that */
+/** Allocates the reserve, if not held and the disk has plenty of space. @param all  even if the disk has no more */
 void cairn_reserve_take(struct cairn_reserve *r, bool all);
 
-/** Frees the space. @return false: there was none */
+/** Frees the reserve's blocks. @return false: there were none */
 bool cairn_reserve_release(struct cairn_reserve *r);
 
 /** Returns the bytes free for this process on the file system of a path; UINT64_MAX if unknown. */

@@ -8,8 +8,9 @@
 enum snapshot_stmt { SNAPSHOT_XORBS, SNAPSHOT_FILES, SNAPSHOT_XORB_HASH, SNAPSHOT_EXTENT, SNAPSHOT_STMTS };
 
 static const char *const snapshot_sql[SNAPSHOT_STMTS] = {
-	[SNAPSHOT_XORBS] = "SELECT x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired, x.at, 0, l.spans, l.hashes"
-			   " FROM xorb x CROSS JOIN list l ON l.xorb = x.id WHERE x.id > ?1 ORDER BY x.id",
+	[SNAPSHOT_XORBS] =
+		"SELECT x.id, x.hash, x.chunks, x.unpacked, x.stored, x.retired, x.at, NULL, 0, l.spans, l.hashes"
+		" FROM xorb x CROSS JOIN list l ON l.xorb = x.id WHERE x.id > ?1 ORDER BY x.id",
 	[SNAPSHOT_FILES] = "SELECT hash, size, terms, id, at,"
 			   " coalesce((SELECT p.sha256 FROM proof p WHERE p.file = f.id),"
 			   " (SELECT o.sha256 FROM file_owner o WHERE o.file = f.id AND o.sha256 > x''"
@@ -21,8 +22,8 @@ static const char *const snapshot_sql[SNAPSHOT_STMTS] = {
 			    " coalesce((SELECT sum(chunks) FROM xorb WHERE id > ?1), 0)",
 };
 
-/* Versions of the schema: at first a file had one SHA-256. Then each owner gave one, first in a row of its own, later
- * in the owner's row. Now some are proved. */
+/* First and last versions of the schema: at first a file had one SHA-256. Then each owner claimed one, first in a row
+ * of its own, later in the owner's row. Now some are proved. */
 enum { SNAPSHOT_CLAIMS_SINCE = 4, SNAPSHOT_CLAIMS_UNTIL = 8, SNAPSHOT_PROOF_SINCE = 13 };
 static const char snapshot_files_one[] = "SELECT hash, size, terms, id, at, sha256 FROM file WHERE id > ?1 ORDER BY id";
 static const char snapshot_files_apart[] =

@@ -1,16 +1,16 @@
-/* Prepared statements. The text of each stands beside the function that uses it; a connection prepares all of its kind
- * when it is opened, so that a wrong text is found at the start, and no statement can fail to be there. */
+/* Prepared statements. The text of each is next to the function that uses it. A connection prepares all statements of
+ * its kind when it is opened, so that a wrong text fails at the start. */
 #ifndef CAIRN_INDEX_SQLITE_STATEMENT_H
 #define CAIRN_INDEX_SQLITE_STATEMENT_H
 
 #include "index/sqlite/util.h"
 
-/** A statement. Static, since it is known by its address. */
+/** A statement. Static, because its address identifies it. */
 struct cairn_statement {
 	const char *name, *text;
 };
 
-/* Makes a statement of the writer, or of readers. They lie in a section of their own, so that cairn_writes() and
+/* Makes a statement of the writer, or of readers. They lie in a section of their own, where cairn_writes() and
  * cairn_reads() find them all; aligned, so that there is no gap between them. */
 #define CAIRN_WRITES(name, text) const struct cairn_statement name CAIRN_OF_WRITES = {#name, text}
 #define CAIRN_READS(name, text)  const struct cairn_statement name CAIRN_OF_READS = {#name, text}
@@ -31,12 +31,13 @@ struct cairn_prepared {
 	sqlite3_stmt **stmt; /* owned; list.n of them */
 };
 
-/** Prepares all of a list, for cairn_prepared_fini(). @return CAIRN_OK; as cairn_sql_status(); CAIRN_E_NOMEM */
+/** Prepares all statements of a list, for cairn_prepared_fini(). @return CAIRN_OK; as cairn_sql_status();
+ * CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status cairn_prepare(struct cairn_prepared *out, sqlite3 *db,
 					       struct cairn_statement_list list);
 void cairn_prepared_fini(struct cairn_prepared *p);
 
-/** Returns where a statement of the list is, and behind it those that follow it in an array. */
+/** Returns the address of a prepared statement of the list, which is followed by those after it in an array. */
 static inline sqlite3_stmt **cairn_prepared_at(const struct cairn_prepared *p, const struct cairn_statement *s)
 {
 	return &p->stmt[s - p->list.first];

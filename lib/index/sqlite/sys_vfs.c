@@ -6,17 +6,17 @@
 #include <errno.h>
 #include <pthread.h>
 
-/* The system has a table of methods for each kind of lock. */
+/* Tables of methods: the system has one for each kind of lock. */
 enum { SYS_KINDS_MAX = 8 };
 
 struct sys_kind {
-	sqlite3_io_methods ours; /* first: a file points to it. The system's methods, except xSync */
+	sqlite3_io_methods ours; /* first: files point to it. The system's methods, except xSync */
 	const sqlite3_io_methods *system;
 };
 
 static struct sys_kind sys_kinds[SYS_KINDS_MAX];
 static unsigned sys_n_kinds;
-static pthread_mutex_t sys_lock = PTHREAD_MUTEX_INITIALIZER; /* guards both */
+static pthread_mutex_t sys_lock = PTHREAD_MUTEX_INITIALIZER; /* guards both variables below */
 static sqlite3_vfs sys_vfs;                                  /* the system's VFS, except xOpen */
 static sqlite3_vfs *sys_system;
 

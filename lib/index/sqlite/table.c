@@ -81,8 +81,8 @@ enum cairn_status cairn_sqlite_begin_repo(struct cairn_index *ix, struct cairn_i
 	}
 CAIRN_ENGINE_WRITES(SQLITE_WRITE, CAIRN_ENGINE_LACKS)
 
-/* The write that did not fit is undone, but the log's file has grown, perhaps over all free space. A checkpoint may
- * have to grow the database, but frees more than that takes. */
+/* Makes a checkpoint: the write that did not fit is undone, but the log's file has grown, perhaps over all free space.
+ * The checkpoint may have to grow the database, but frees more than that takes. */
 void cairn_sqlite_make_room(struct cairn_index *ix)
 {
 	struct cairn_sqlite *s = cairn_sqlite(ix);

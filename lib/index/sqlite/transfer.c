@@ -51,7 +51,7 @@ enum cairn_status cairn_sqlite_transfer_open(struct cairn_index_transfer **out, 
 			cairn_sql_open(&s->db, path, writes ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, NULL, diag);
 	if (status == CAIRN_OK)
 		status = cairn_migrate_must_be_latest(s->db, path, diag);
-	/* Rows come in an order that violates constraints between tables. A daemon may have the source open: a third
+	/* Rows arrive in an order that violates constraints between tables. A daemon may have the source open: a third
 	 * connection with checkpoints would break the order that avoids the WAL-reset bug (../README.md). */
 	if (status == CAIRN_OK && writes &&
 	    cairn_sql_exec(s->db,
@@ -77,7 +77,7 @@ static bool transfer_is_text(const struct cairn_column *column)
 	return column->type == CAIRN_COLUMN_TEXT || column->type == CAIRN_COLUMN_PATH;
 }
 
-/* @param keys_only  in the order of their bytes: names are not, by themselves */
+/* @param keys_only  sort by bytes; names by themselves do not */
 static void transfer_columns(struct cairn_buf *sql, const struct cairn_table *table, bool keys_only)
 {
 	unsigned n = keys_only ? cairn_table_keys(table) : table->n_columns;
@@ -95,7 +95,7 @@ static void transfer_marks(struct cairn_buf *sql, unsigned n)
 		cairn_buf_printf(sql, "%s?%u", c > 0 ? ", " : "", c + 1);
 }
 
-/* The tree has the key's last column in descending order, so a search cannot use all columns. */
+/* The database index has the key's last column in descending order, so a search cannot use all columns. */
 static const char TRANSFER_ENTRY[] = "(line, folder, name) >= (?1, ?2, ?3) AND ";
 
 static void transfer_select(struct cairn_buf *sql, const struct cairn_table *table, bool behind)
@@ -138,7 +138,7 @@ static void transfer_delete(struct cairn_buf *sql, const struct cairn_table *tab
 	cairn_buf_printf(sql, ")");
 }
 
-/* @return NULL: preparing it failed */
+/* Prepares a statement at its first use. @return NULL: preparing it failed */
 static sqlite3_stmt *transfer_stmt(struct sqlite_transfer *s, enum cairn_index_table which, enum transfer_stmt stmt)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf sql = cairn_buf_init(TRANSFER_SQL_BYTES_MAX);
@@ -307,10 +307,15 @@ enum cairn_status cairn_sqlite_transfer_write(struct cairn_index_transfer *t,
 
 enum cairn_status cairn_sqlite_transfer_begin(struct cairn_index_transfer *t, struct cairn_diag *diag)
 {
-	/* No daemon has the index open while it is filled, and its log must not grow without end. */
+	/* No daemon has the index open while it is filled, so checkpoints are safe; its log must not grow without
+	 * end. */
 	if (cairn_sql_exec(transfer_of(t)->db, "PRAGMA wal_autocheckpoint = 1000") != CAIRN_OK)
 		return transfer_fail(t, diag);
-	return cairn_sqlite_transfer_freeze(t, CAIRN_INDEX_FILLING, diag);
+	enum cairn_status status = cairn_sqlite_transfer_freeze(t, CAIRN_INDEX_FILLING, diag);
+	for (unsigned i = 0; i < CAIRN_INDEX_OWN_TABLES && status == CAIRN_OK; i++)
+		if (cairn_sql_exec(transfer_of(t)->db, CAIRN_INDEX_EMPTY_OWN[i]) != CAIRN_OK)
+			status = transfer_fail(t, diag);
+	return status;
 }
 
 static enum cairn_status transfer_set_state(struct sqlite_transfer *s, const struct cairn_index_state *state)
@@ -325,7 +330,7 @@ static enum cairn_status transfer_set_state(struct sqlite_transfer *s, const str
 }
 
 /* Sets the last number that a table has given to a row, so that none is given again. Tables without AUTOINCREMENT
- * (scope, content) keep no such number. */
+ * (scope, content) store no such number. */
 static enum cairn_status transfer_set_last(struct sqlite_transfer *s, enum cairn_index_table table, int64_t last)
 {
 	char sql[256];

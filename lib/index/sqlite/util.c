@@ -17,7 +17,7 @@ enum cairn_status cairn_sql_status(sqlite3 *db, int rc)
 	case SQLITE_FULL:
 		return CAIRN_E_FULL;
 	case SQLITE_IOERR:
-		/* Growing the shared memory of the log fails as an I/O error when the disk is full. */
+		/* When the disk is full, growing the shared memory of the log fails as an I/O error. */
 		error = sqlite3_system_errno(db);
 		return error == ENOSPC || error == EDQUOT ? CAIRN_E_FULL : CAIRN_E_IO;
 	default:
@@ -44,8 +44,8 @@ enum cairn_status cairn_sql_index_path(char out[static CAIRN_SQL_PATH_BYTES], co
 	return cairn_fail(diag, CAIRN_E_IO, "index.open", CAIRN_NO_OFFSET, "the path is too long");
 }
 
-/* Switches off SQLite's memory statistics: they are not used, and take a global lock at each allocation. That is
- * possible only before SQLite's first use. */
+/* Switches off SQLite's memory statistics, which are not used, and take a global lock at each allocation. Possible only
+ * before SQLite's first use. */
 static void sql_configure(void)
 {
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -53,7 +53,7 @@ static void sql_configure(void)
 	cairn_sql_log_register();
 }
 
-/* A database may come from an untrusted backup, so SQL in it must not run. Cairn's has no triggers or views. */
+/* Forbids SQL stored in a database, which may come from an untrusted backup. Cairn's has no triggers or views. */
 static void sql_distrust(sqlite3 *db)
 {
 	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -170,7 +170,7 @@ void cairn_sql_resetp(sqlite3_stmt **stmt)
 
 void cairn_sql_bind_blob(sqlite3_stmt *stmt, int at, const void *bytes, size_t len)
 {
-	/* A NULL pointer would bind NULL, which is not the same as no bytes. */
+	/* A NULL pointer would bind NULL, which is not the same as an empty blob. */
 	if (len == 0)
 		(void)sqlite3_bind_zeroblob(stmt, at, 0);
 	else

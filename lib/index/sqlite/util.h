@@ -1,4 +1,4 @@
-/* The only header that includes SQLite, with helpers to open, prepare, bind and step, and a status for each failure. */
+/* The only header that includes SQLite: opens, prepares, binds and steps, and maps failures to statuses. */
 #ifndef CAIRN_INDEX_SQLITE_UTIL_H
 #define CAIRN_INDEX_SQLITE_UTIL_H
 
@@ -10,20 +10,20 @@ enum {
 	CAIRN_SQL_BUSY_MS = 5000, /* how long a statement waits for another process */
 };
 
-/** The files that an owner's claims of SHA-256 ?1 mean, the latest CAIRN_INDEX_SAME_MAX of them. */
+/** Selects the latest CAIRN_INDEX_SAME_MAX files of an owner's claims of SHA-256 ?1. */
 #define CAIRN_CLAIM_LAST(owner)                                                                                        \
 	"SELECT file, proof FROM file_owner INDEXED BY file_owner_claim WHERE scope = " owner                          \
 	" AND sha256 = ?1 ORDER BY file DESC LIMIT " CAIRN_INDEX_SAME_MAX
 
-/** @return CAIRN_E_FULL, CAIRN_E_NOMEM or CAIRN_E_IO for a failed rc of db */
+/** Returns the status of a failed call of SQLite: CAIRN_E_FULL, CAIRN_E_NOMEM or CAIRN_E_IO. */
 enum cairn_status cairn_sql_status(sqlite3 *db, int rc);
 
-/** Does what cairn_sql_status() does, for the last failure of db, with SQLite's words in diag. */
+/** Does what cairn_sql_status() does, for the last failure of db, and puts SQLite's message into diag. */
 enum cairn_status cairn_sql_fail(sqlite3 *db, struct cairn_diag *diag, const char *doing);
 
 enum { CAIRN_SQL_PATH_BYTES = 4200 };
 
-/** Returns the path of the index of a data folder. @return CAIRN_OK; CAIRN_E_IO it is too long */
+/** Returns the path of the index of a data folder. @return CAIRN_OK; CAIRN_E_IO the path is too long */
 CAIRN_MUST_USE enum cairn_status cairn_sql_index_path(char out[static CAIRN_SQL_PATH_BYTES], const char *dir,
 						      struct cairn_diag *diag);
 
@@ -47,8 +47,8 @@ CAIRN_MUST_USE enum cairn_status cairn_sql_exec(sqlite3 *db, const char *sql);
 /** Returns the first column of the first row. @return CAIRN_OK; CAIRN_E_NOT_FOUND no row; as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_sql_ask(sqlite3 *db, const char *sql, int64_t *value);
 
-/** Prepares n statements for the life of the connection. @param[out] stmts  n of them, NULL before the call; after a
- *  failure the caller finalizes those prepared. @return CAIRN_OK; as cairn_sql_status() */
+/** Prepares n statements for the life of the connection. @param[out] stmts  n statements, NULL before the call; after a
+ * failure the caller finalizes them. @return CAIRN_OK; as cairn_sql_status() */
 CAIRN_MUST_USE enum cairn_status cairn_sql_prepare(sqlite3 *db, const char *const *sql, sqlite3_stmt **stmts,
 						   unsigned n);
 void cairn_sql_finalize(sqlite3_stmt **stmts, unsigned n);
@@ -65,13 +65,13 @@ CAIRN_MUST_USE enum cairn_status cairn_sql_run(sqlite3_stmt *stmt);
 /** Resets a statement at the end of a scope: CLEANUP(cairn_sql_resetp) sqlite3_stmt *s = ...; */
 void cairn_sql_resetp(sqlite3_stmt **stmt);
 
-/** Parameters are borrowed until the statement is reset. Binding cannot fail, since the numbers are the statement's. */
+/** Parameters are borrowed until the statement is reset. Binding cannot fail: the numbers are the statement's own. */
 void cairn_sql_bind_blob(sqlite3_stmt *stmt, int at, const void *bytes, size_t len);
 void cairn_sql_bind_hash(sqlite3_stmt *stmt, int at, const struct cairn_hash *hash);
 void cairn_sql_bind_text(sqlite3_stmt *stmt, int at, const char *text);
 void cairn_sql_bind(sqlite3_stmt *stmt, int at, const struct cairn_db_arg *arg);
 
-/** Returns a blob column, borrowed until the next step. @return its bytes, NULL if it is empty or NULL */
+/** Returns a blob column, borrowed until the next step. @return its bytes; NULL if it is empty or NULL */
 const uint8_t *cairn_sql_blob(sqlite3_stmt *stmt, int at, size_t *len);
 
 /** Copies a column of text. @return false: it does not fit, and out is empty */

@@ -10,12 +10,12 @@
 #include <string.h>
 
 enum {
-	TX_FILTER_ROWS = 8192,   /* rows of one piece: about a millisecond */
+	TX_FILTER_ROWS = 8192,   /* rows of the filter read in one piece: about a millisecond */
 	TX_CACHE_COMMITS = 1024, /* commits after which the cache is resized */
-	TX_CACHE_SHARE = 64,     /* share of the file: the trees with random inserts, and some more */
+	TX_CACHE_SHARE = 64,     /* cache as a share of the file: the B-trees with random inserts, and some more */
 	TX_CACHE_MIN_KIB = 8 * 1024,
 	TX_CACHE_MAX_KIB = 128 * 1024,
-	TX_CACHE_LOCK_KIB = 1024 * 1024, /* the place of SQLite's locks in the file */
+	TX_CACHE_LOCK_KIB = 1024 * 1024, /* place of SQLite's locks in the file */
 	TX_SPILL_KIB = 64 * 1024,        /* changed pages beyond it are written before the transaction ends */
 };
 
@@ -82,8 +82,8 @@ int64_t cairn_tx_cache_kib(int64_t file_kib)
 	return kib < TX_CACHE_MAX_KIB ? kib : TX_CACHE_MAX_KIB;
 }
 
-/* A batch may change more pages than the cache should keep; pages written early would be read and written again for the
- * next row. Changed pages leave the cache when the transaction ends, so commits scan no more. */
+/* Sets cache and spill size. A batch may change more pages than the cache should keep; pages written early would be
+ * read and written again. Changed pages leave the cache at the end of the transaction, so commits scan no more. */
 static enum cairn_status tx_size_cache(sqlite3 *db)
 {
 	int64_t pages = 0;
@@ -142,8 +142,8 @@ static enum cairn_status tx_read_state(struct cairn_tx *tx)
 static CAIRN_WRITES(TX_BEGIN, "BEGIN IMMEDIATE");
 static CAIRN_WRITES(TX_COMMIT, "COMMIT");
 
-/* If the database or its log cannot be opened for writing, SQLite opens it for reading. Each write would then fail for
- * as long as the process lives, so it must not start. */
+/* Writes once. If the database or its log cannot be opened for writing, SQLite opens it for reading, and each write
+ * would fail while the process lives: so it must not start. */
 static enum cairn_status tx_try_to_write(struct cairn_tx *tx)
 {
 	enum cairn_status status = cairn_sql_run(cairn_tx_stmt(tx, &TX_BEGIN));
@@ -189,8 +189,8 @@ static CAIRN_WRITES(
 	"SELECT prefix, scope, CASE scope WHEN 0 THEN '' ELSE (SELECT name FROM scope WHERE id = d.scope) END"
 	" FROM dedupe d WHERE (prefix, scope) > (?1, ?2) ORDER BY prefix, scope LIMIT ?3");
 
-/* Starts where the last piece ended: a statement left open would keep the log from being restarted. Rows added after
- * that place between two pieces are added to the filter when written. */
+/* Starts where the last piece ended: a statement left open would keep the log from being restarted. Rows added later
+ * after that place enter the filter when they are written. */
 bool cairn_tx_fill_filter(struct cairn_tx *tx)
 {
 	CLEANUP(cairn_sql_resetp) sqlite3_stmt *stmt = cairn_tx_stmt(tx, &TX_EACH_PREFIX);

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-/* Operators learn where a redirect leads: often it is the address that they should have set. */
+/* The message names the target of the redirect: often the operator should have set that address. */
 static enum cairn_status refused_redirected(const struct mirror_call *call, struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_FORMAT, "mirror.redirect", CAIRN_NO_OFFSET,
-			  "the upstream answers %u and sends elsewhere, to \"%.120s\"; set mirror to the hub itself",
+			  "the upstream answers %u and redirects to \"%.120s\"; set mirror to the hub itself",
 			  call->code, call->location);
 }
 
@@ -39,4 +39,12 @@ enum cairn_status mirror_wrong_bytes(const char *path, struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_MISMATCH, "mirror.wrong", CAIRN_NO_OFFSET,
 			  "the upstream sent other bytes for \"%.120s\" than its tree says", path);
+}
+
+enum cairn_status mirror_wrong_copy(const char *path, struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_MISMATCH, "mirror.plan", CAIRN_NO_OFFSET,
+			  "\"%.120s\", made by the upstream's plan, is not the file that its tree says; the next fetch "
+			  "takes all bytes of it as they are",
+			  path);
 }

@@ -4,7 +4,9 @@
 #include "mirror/hub/ask_refused.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 void mirror_ask_repo(struct mirror_call *call)
 {
@@ -23,6 +25,17 @@ static bool ask_repo_is_id(const char *text)
 	return text[0] && text[0] != '/' && (!slash || (slash[1] && !strchr(slash + 1, '/')));
 }
 
+/* Parses a time. @param text  such as "2022-03-02T23:29:04.000Z" @return 0: not a time */
+static int64_t ask_repo_time(const char *text)
+{
+	struct tm tm = {0};
+	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	char *end = NULL;
+	long ms = rest && rest[0] == '.' ? strtol(rest + 1, &end, 10) : 0;
+	bool is_whole = !end || (end == rest + 4 && ms >= 0);
+	return rest && is_whole ? (int64_t)timegm(&tm) * 1000 + ms : 0;
+}
+
 static enum cairn_status ask_repo_read_json(struct mirror_repo *out, const struct cairn_buf *body,
 					    struct cairn_diag *diag)
 {
@@ -33,6 +46,9 @@ static enum cairn_status ask_repo_read_json(struct mirror_repo *out, const struc
 		return mirror_no_hub("the description of a repository lacks its id", diag);
 	if (!cairn_json_copy_of(json, "sha", NULL, out->sha, sizeof(out->sha)) || !ask_repo_is_sha(out->sha))
 		return mirror_no_hub("the description of a repository lacks the id of its commit", diag);
+	char created[32] = "";
+	(void)cairn_json_copy_of(json, "createdAt", "", created, sizeof(created));
+	out->created_unix_ms = ask_repo_time(created);
 	const struct cairn_json *gated = cairn_json_get(json, "gated"); /* false, "auto" or "manual" */
 	(void)cairn_json_bool_of(json, "private", &out->is_private);
 	(void)cairn_json_bool_of(json, "disabled", &out->is_disabled);
@@ -62,7 +78,8 @@ bool mirror_read_moved(const struct mirror_call *call, const char *type, char id
 	size_t len = account_len + 1 + name_len;
 	if (account_len == 0 || name_len == 0 || len >= MIRROR_ID_BYTES)
 		return false;
-	/* A name without an account has another call there. */
+	/* After a name without an account, only /revision/ belongs to this call; other text is a path of another
+	 * endpoint. */
 	if (path[(size_t)n + len] == '/' && strncmp(path + n + len, "/revision/", 10) != 0)
 		return false;
 	memcpy(id, path + n, len);

@@ -27,7 +27,7 @@ static bool tree_read_hex(uint8_t *out, size_t n, const char *text)
 	return text && cairn_hex_parse(out, n, text, strlen(text)) == CAIRN_OK;
 }
 
-/* @return false: the entry is none of a hub */
+/* Reads a file. @return false: the entry is malformed */
 static bool tree_read_file(struct mirror_file *out, const struct cairn_json *entry)
 {
 	const struct cairn_json *lfs = cairn_json_get(entry, "lfs");
@@ -75,7 +75,7 @@ static enum cairn_status tree_add(struct mirror_tree *tree, const struct cairn_j
 	return CAIRN_OK;
 }
 
-/* Takes the path of the next page from Link: <https://host/path>; rel="next". */
+/* Reads the path of the next page from Link: <https://host/path>; rel="next". */
 static void tree_take_next(struct mirror_tree *tree, const char *link)
 {
 	const char *end = strchr(link, '>'), *scheme = strstr(link, "://");

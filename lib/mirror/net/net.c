@@ -1,4 +1,5 @@
 #include "mirror/net/net.h"
+#include "mirror/net/rate.h"
 
 #include "base/clock.h"
 #include "base/decimal.h"
@@ -15,11 +16,11 @@
 enum {
 	NET_TURN_MS = 1000, /* the longest sleep of the thread; a new call wakes it */
 	NET_MESSAGE_BYTES = CURL_ERROR_SIZE,
-	NET_TOKEN_HEADER_BYTES = 512,
-	NET_BUFFER_BYTES = 256 << 10, /* of a transfer of a part of a file */
+	NET_TOKEN_HEADER_BYTES = 4096 + 64,
+	NET_BUFFER_BYTES = 256 << 10, /* receive buffer of a call with take() */
 };
 
-/* A call while it is net's. */
+/* A call from mirror_net_ask() to its done(). */
 struct net_transfer {
 	struct mirror_net *net;
 	struct mirror_call *call;
@@ -29,16 +30,18 @@ struct net_transfer {
 	char url[MIRROR_URL_BYTES + MIRROR_ADDRESS_BYTES];
 	size_t header_bytes;
 	bool headers_too_long, body_began;
-	bool head_ended; /* its empty line has come. libcurl takes a head that was cut off for a whole one */
-	bool inward;     /* an address was refused */
+	bool head_ended; /* the empty line has come; libcurl takes a head that was cut off for a whole one */
+	bool inward;     /* an address was refused, since its class is too dangerous */
+	bool is_held;    /* paused until the rate allows more bytes */
 	int64_t began_ms;
-	char message[NET_MESSAGE_BYTES]; /* libcurl's, about a failure */
+	char message[NET_MESSAGE_BYTES]; /* of libcurl, about a failure */
 };
 
 struct mirror_net {
 	struct mirror_net_options options;
-	CURLM *multi;                 /* the thread's, but for curl_multi_wakeup() */
-	struct net_transfer *running; /* the thread's */
+	CURLM *multi;                 /* for the thread alone, except curl_multi_wakeup() */
+	struct net_transfer *running; /* for the thread alone; the newest first */
+	struct mirror_rate rate;      /* for the thread alone */
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards the rest */
 	struct net_transfer *asked;
@@ -62,13 +65,13 @@ void mirror_call_fini(struct mirror_call *call)
 
 /* --- what libcurl calls ------------------------------------------------------------------------------------------- */
 
-/* Returns how far a connection may go: a host that the upstream names must be on the internet. */
+/* Returns the most dangerous class of addresses to which a transfer may connect. */
 static enum mirror_reach net_reach(const struct net_transfer *t)
 {
 	return t->call->hop ? t->call->hop->reach : t->net->options.upstream->reach;
 }
 
-/* Refuses, before a socket is made, an address that is nearer than the upstream may be. A proxy may be anywhere. */
+/* Makes a socket, unless the address is of a more dangerous class than the transfer allows. A proxy may be anywhere. */
 static curl_socket_t net_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
 {
 	struct net_transfer *t = ctx;
@@ -85,7 +88,7 @@ static size_t net_take_header(char *bytes, size_t size, size_t n, void *ctx)
 	struct net_transfer *t = ctx;
 	size_t len = size * n;
 	if (len >= 5 && memcmp(bytes, "HTTP/", 5) == 0)
-		t->head_ended = false; /* a status line: the head before it was of an interim answer */
+		t->head_ended = false; /* a status line; the head before it was that of an interim answer */
 	else if (len > 0 && (bytes[0] == '\r' || bytes[0] == '\n'))
 		t->head_ended = true;
 	t->header_bytes += len;
@@ -107,6 +110,7 @@ static void net_keep_code(const struct net_transfer *t)
 	(void)curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
 	t->call->code = (unsigned)code;
 	net_keep_header(t->curl, "Content-Range", t->call->content_range, sizeof(t->call->content_range));
+	net_keep_header(t->curl, "X-Xet-Hash", t->call->xet_hash, sizeof(t->call->xet_hash));
 }
 
 static size_t net_take_body(char *bytes, size_t size, size_t n, void *ctx)
@@ -115,8 +119,14 @@ static size_t net_take_body(char *bytes, size_t size, size_t n, void *ctx)
 	if (t->call->take && !t->body_began)
 		net_keep_code(t);
 	t->body_began = true;
-	atomic_fetch_add(&t->net->body_bytes, size * n);
-	if (t->call->take && t->call->code == 206)
+	t->is_held = t->call->take && mirror_rate_wait_ms(&t->net->rate, cairn_clock_mono_ms()) > 0;
+	if (t->is_held)
+		return CURL_WRITEFUNC_PAUSE; /* libcurl keeps these bytes, and reads no more */
+	mirror_rate_take(&t->net->rate, size * n);
+	bool is_taken = t->call->take && t->call->code == 206;
+	if (!is_taken || !t->call->take_counts)
+		atomic_fetch_add(&t->net->body_bytes, size * n);
+	if (is_taken)
 		return t->call->take(t->call, (const uint8_t *)bytes, size * n) ? size * n : 0;
 	cairn_buf_add(&t->call->body, bytes, size * n);
 	return t->call->body.status == CAIRN_OK ? size * n : 0;
@@ -149,14 +159,24 @@ static void net_set_limits(struct net_transfer *t)
 	curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, t);
 }
 
-/* A token goes to the upstream itself alone. libcurl does not send it to a proxy. @return false: no memory */
+/* Returns the token to send: the hop's own, or, to the upstream itself, the call's. NULL: none. libcurl does not send
+ * it to a proxy. */
+static const char *net_token(const struct mirror_call *call)
+{
+	if (call->hop && call->hop_token)
+		return call->hop_token;
+	bool is_own = !call->hop || call->hop->is_own;
+	return is_own && call->token && call->token[0] ? call->token : NULL;
+}
+
+/* @return false: no memory */
 static bool net_set_token(struct net_transfer *t)
 {
-	const struct mirror_call *call = t->call;
+	const char *token = net_token(t->call);
 	char header[NET_TOKEN_HEADER_BYTES];
-	if (!call->token || !call->token[0] || (call->hop && !call->hop->is_own))
+	if (!token)
 		return true;
-	int n = snprintf(header, sizeof(header), "Authorization: Bearer %s", call->token);
+	int n = snprintf(header, sizeof(header), "Authorization: Bearer %s", token);
 	if (n > 0 && (size_t)n < sizeof(header))
 		t->headers = curl_slist_append(NULL, header);
 	explicit_bzero(header, sizeof(header));
@@ -164,9 +184,9 @@ static bool net_set_token(struct net_transfer *t)
 	return t->headers != NULL;
 }
 
-/* Goes to this upstream alone: follows no redirect, and heeds no proxy of the environment. Through a proxy a tunnel
- * leads to the upstream, so that TLS protects what is sent there, too. The certificate and its name are verified, which
- * is libcurl's default. Asks for no compression, so that nothing unpacks to more than was sent. */
+/* Sets options of a transfer. It follows no redirect, and ignores proxies of the environment. The configured proxy gets
+ * a tunnel, so that TLS protects the bytes there, too. libcurl verifies the certificate and its name by default. No
+ * compression is asked for, so that no answer unpacks to more than was sent. */
 static void net_set_up(struct net_transfer *t)
 {
 	CURL *curl = t->curl;
@@ -182,9 +202,11 @@ static void net_set_up(struct net_transfer *t)
 		curl_easy_setopt(curl, CURLOPT_CAINFO, t->net->options.ca);
 		curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
 	}
+	if (t->net->options.pin && (!t->call->hop || t->call->hop->is_own))
+		curl_easy_setopt(curl, CURLOPT_PINNEDPUBLICKEY, t->net->options.pin);
 	curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* do not wait for silent name servers */
+	curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* at the end, do not wait for silent name servers */
 	curl_easy_setopt(curl, CURLOPT_USERAGENT, "cairnd");
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, t->message);
 	curl_easy_setopt(curl, CURLOPT_PRIVATE, t);
@@ -202,7 +224,7 @@ static void net_transfer_free(struct net_transfer *t)
 	free(t);
 }
 
-/* A date instead of a number counts as absent. */
+/* Reads Retry-After. A date instead of a number counts as absent. */
 static unsigned net_retry_after(CURL *curl)
 {
 	char text[MIRROR_VALUE_BYTES];
@@ -227,8 +249,8 @@ static enum cairn_status net_too_long(const struct net_transfer *t, bool headers
 			  t->net->options.upstream->url, max, headers ? "headers" : "body");
 }
 
-/* libcurl has limits of its own to one line and to all headers, above MIRROR_HEADERS_BYTES_MAX. It calls what exceeds
- * them out of memory, before version 8.6. */
+/* Did headers exceed libcurl's own limits, which are above MIRROR_HEADERS_BYTES_MAX? Before version 8.6 it reports that
+ * as a lack of memory. */
 static bool net_is_long_line(const struct net_transfer *t, CURLcode rc)
 {
 	enum { NET_TOO_LARGE = 100 }; /* CURLE_TOO_LARGE, which older headers do not have */
@@ -240,7 +262,7 @@ static enum cairn_status net_silent(const struct net_transfer *t, struct cairn_d
 	const char *url = t->net->options.upstream->url;
 	if (t->call->deadline_ms == 0)
 		return cairn_fail(diag, CAIRN_E_BUSY, "mirror.silent", CAIRN_NO_OFFSET,
-				  "%.80s has sent next to nothing for %u s", url, t->call->silence_s);
+				  "%.80s has sent almost nothing for %u s", url, t->call->silence_s);
 	return cairn_fail(diag, CAIRN_E_BUSY, "mirror.silent", CAIRN_NO_OFFSET,
 			  "%.80s has not answered in full within %" PRId64 " ms", url, t->call->deadline_ms);
 }
@@ -265,6 +287,9 @@ static enum cairn_status net_judge(const struct net_transfer *t, CURLcode rc, st
 		return net_silent(t, diag);
 	if (rc == CURLE_WRITE_ERROR)
 		return net_too_long(t, t->headers_too_long, diag);
+	if (rc == CURLE_SSL_PINNEDPUBKEYNOTMATCH)
+		return cairn_fail(diag, CAIRN_E_DENIED, "mirror.tls", CAIRN_NO_OFFSET,
+				  "%.80s has a certificate with another key than mirror_pin says", url);
 	if (net_is_distrust(rc))
 		return cairn_fail(diag, CAIRN_E_DENIED, "mirror.tls", CAIRN_NO_OFFSET,
 				  "%.80s is not trusted: %.100s; mirror_ca names a file of authorities", url,
@@ -324,7 +349,7 @@ static void net_give_up(struct net_transfer *t)
 				    "the daemon is stopping"));
 }
 
-/* Begins the transfers that were asked for. @return false: net is stopping */
+/* Begins transfers for all new calls. @return false: net is stopping */
 static bool net_take_asked(struct mirror_net *net)
 {
 	pthread_mutex_lock(&net->lock);
@@ -356,16 +381,45 @@ static void net_end_finished(struct mirror_net *net)
 	}
 }
 
+/* Returns the held transfer nearest to the end of the list, which has waited longest; NULL: none is held. */
+static struct net_transfer *net_held(const struct mirror_net *net)
+{
+	struct net_transfer *oldest = NULL;
+	for (struct net_transfer *t = net->running; t; t = t->next)
+		oldest = t->is_held ? t : oldest;
+	return oldest;
+}
+
+/* Resumes held transfers in turn, as far as the rate allows. @return milliseconds until the next one may resume */
+static int net_go_on(struct mirror_net *net)
+{
+	struct net_transfer *t = NULL;
+	int64_t wait_ms = 0;
+	while ((t = net_held(net)) && (wait_ms = mirror_rate_wait_ms(&net->rate, cairn_clock_mono_ms())) == 0) {
+		t->is_held = false;
+		/* Moves to the other end of the list, so that the others resume before it does again. */
+		net_remove(&net->running, t);
+		t->next = net->running;
+		net->running = t;
+		CURLcode rc =
+			curl_easy_pause(t->curl, CURLPAUSE_CONT); /* calls back with the bytes that libcurl has kept */
+		if (rc != CURLE_OK)
+			net_end(t, rc);
+	}
+	return t && wait_ms < NET_TURN_MS ? (int)wait_ms : NET_TURN_MS;
+}
+
 static void *net_loop(void *arg)
 {
 	struct mirror_net *net = arg;
 	int n_running;
 	(void)pthread_setname_np(pthread_self(), "mirror");
 	while (net_take_asked(net)) {
+		int wait_ms = net_go_on(net);
 		(void)curl_multi_perform(net->multi, &n_running);
 		net_end_finished(net);
-		net->options.tick(net->options.ctx);
-		(void)curl_multi_poll(net->multi, NULL, 0, NET_TURN_MS, NULL);
+		int tick_ms = net->options.tick(net->options.ctx);
+		(void)curl_multi_poll(net->multi, NULL, 0, tick_ms < wait_ms ? tick_ms : wait_ms, NULL);
 	}
 	for (struct net_transfer *t = net->running; t; t = net->running) {
 		net->running = t->next;
@@ -386,6 +440,8 @@ enum cairn_status mirror_net_start(struct mirror_net **out, const struct mirror_
 		return CAIRN_E_NOMEM;
 	}
 	net->options = *options;
+	net->rate.bytes_s = options->rate_max;
+	atomic_store(&net->is_down, options->is_offline);
 	net->multi = curl_multi_init();
 	pthread_mutex_init(&net->lock, NULL);
 	if (!net->multi || pthread_create(&net->thread, NULL, net_loop, net) != 0) {
@@ -396,10 +452,18 @@ enum cairn_status mirror_net_start(struct mirror_net **out, const struct mirror_
 	return CAIRN_OK;
 }
 
+enum cairn_status mirror_net_offline(struct cairn_diag *diag)
+{
+	return cairn_fail(diag, CAIRN_E_BUSY, "mirror.offline", CAIRN_NO_OFFSET,
+			  "this is not here, and this server does not ask the mirrored hub (mirror_offline)");
+}
+
 static enum cairn_status net_refuse(const struct mirror_net *net, struct cairn_diag *diag)
 {
 	if (net->stopping)
 		return cairn_fail(diag, CAIRN_E_BUSY, "mirror.stopped", CAIRN_NO_OFFSET, "the daemon is stopping");
+	if (net->options.is_offline)
+		return mirror_net_offline(diag);
 	return net->n_calls < MIRROR_CALLS_MAX
 		       ? CAIRN_OK
 		       : cairn_fail(diag, CAIRN_E_BUSY, "mirror.busy", CAIRN_NO_OFFSET,

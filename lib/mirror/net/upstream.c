@@ -1,5 +1,6 @@
 #include "mirror/net/upstream.h"
 
+#include "base/base64.h"
 #include "base/decimal.h"
 
 #include <arpa/inet.h>
@@ -213,7 +214,7 @@ static bool upstream_ends_with(const char *host, const char *end)
 	return len >= end_len && strcasecmp(host + len - end_len, end) == 0;
 }
 
-/* Takes the next host of a list. @return false: there is none, or it is too long to be one */
+/* Takes the next host of a list. @return false: there is none, or it is too long for a host */
 static bool upstream_next_host(const char **list, char out[static MIRROR_HOST_BYTES])
 {
 	static const char APART[] = " \t,";
@@ -235,6 +236,25 @@ static bool upstream_is_host(const char *host)
 	return name[0] && name[0] != '.' && !name[strspn(name, UPSTREAM_LETTERS)];
 }
 
+enum cairn_status mirror_pin_check(const char *pin, const struct mirror_upstream *upstream, struct cairn_diag *diag)
+{
+	static const char BEGIN[] = "sha256//";
+	uint8_t key[32]; /* SHA-256 */
+	bool good = strncmp(upstream->url, "https:", 6) == 0;
+	for (const char *at = pin; good && at; at = strchr(at, ';')) {
+		at += *at == ';';
+		size_t n = 0, len = strcspn(at, ";"), begin = sizeof(BEGIN) - 1;
+		good = len > begin && strncmp(at, BEGIN, begin) == 0 &&
+		       cairn_base64_decode(key, sizeof(key), &n, at + begin, len - begin) == CAIRN_OK &&
+		       n == sizeof(key);
+	}
+	return good ? CAIRN_OK
+		    : cairn_fail(
+			      diag, CAIRN_E_USAGE, "mirror.pin", CAIRN_NO_OFFSET,
+			      "\"%.120s\" is not a pin of an upstream with TLS; a pin is sha256// and 44 characters of base64",
+			      pin);
+}
+
 enum cairn_status mirror_hosts_check(const char *hosts, struct cairn_diag *diag)
 {
 	char host[MIRROR_HOST_BYTES];
@@ -249,7 +269,7 @@ enum cairn_status mirror_hosts_check(const char *hosts, struct cairn_diag *diag)
 			  "\"%.120s\" is not a list of hosts, such as cdn.example *.files.example", hosts);
 }
 
-/* May files of the hub come from a host? @param[out] reach  connections to it go no further */
+/* May files of the hub come from a host? @param[out] reach  most dangerous class of its addresses */
 static bool upstream_holds_files(const struct mirror_upstream *upstream, const char *host, enum mirror_reach *reach)
 {
 	static const char KNOWN[] = "*.huggingface.co *.hf.co", OWN[] = ".huggingface.co";
@@ -273,7 +293,7 @@ static bool upstream_is_clean(const char *text)
 	return true;
 }
 
-/* Parses scheme, host and port of an address. @param[out] out  url is not set @return false: it is none */
+/* Parses scheme, host and port of a URL. @param[out] out  url is not set @return false: not a URL */
 static bool upstream_take_origin(struct mirror_upstream *out, const char *text, bool *tls, size_t *len)
 {
 	char port[8] = "";
@@ -292,7 +312,8 @@ static bool upstream_take_origin(struct mirror_upstream *out, const char *text, 
 	return upstream_take_port(&out->port, port);
 }
 
-/* Completes a path by the origin of the request before. @return false: too long, or neither a path nor an address */
+/* Completes the location of a redirect. A path gets the origin of the previous request, or the upstream's URL if
+ * `before` is NULL. A URL stays. @return false: the result is too long, or location is neither a path nor a URL */
 static bool upstream_complete(char out[static MIRROR_ADDRESS_BYTES], const struct mirror_upstream *upstream,
 			      const struct mirror_hop *before, const char *location)
 {
@@ -323,6 +344,6 @@ enum cairn_status mirror_hop_judge(struct mirror_hop *out, const struct mirror_u
 	if (out->is_own || (good && upstream_holds_files(upstream, to.host, &out->reach)))
 		return CAIRN_OK;
 	return cairn_fail(diag, CAIRN_E_DENIED, "mirror.elsewhere", CAIRN_NO_OFFSET,
-			  "the upstream sends elsewhere for a file, to \"%.120s\"; that host is not connected to",
+			  "the upstream redirects a file to \"%.120s\", a host that mirror_hosts does not allow",
 			  location);
 }

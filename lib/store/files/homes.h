@@ -13,8 +13,7 @@ enum {
 	STORE_HOMES_WORD_BITS = 64,
 };
 
-/** Zeroed at first. Any thread. No thread waits for another, so syncs run in parallel, for which file systems need a
- * single round. */
+/** Zeroed. Any thread. No thread waits for another, so syncs run in parallel, which file systems do in one round. */
 struct store_homes {
 	/* A bit for each folder whose name is known to be durable. Existing is not enough: another process or thread
 	 * may have made a folder and not synced its parent. */

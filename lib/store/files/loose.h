@@ -4,7 +4,7 @@
 
 #include "store/files/store_fs.h"
 
-/** Path of an object below objects/. */
+/** Writes the path of an object below objects/. */
 void store_fs_path(char out[static STORE_FS_PATH_BYTES], const struct cairn_hash *hash);
 
 /** Opens an object of the object folder. @return CAIRN_OK; CAIRN_E_NOT_FOUND; CAIRN_E_IO */

@@ -118,8 +118,8 @@ static struct store_pack *packs_take(const struct store_packs *p, const char *na
 	return pack;
 }
 
-/* Lists a pack beyond the limit as not served. It gets a false time of change, so that a later scan looks at it again
- * and opens it if there is room. @return a reference; NULL without memory */
+/* Lists a pack beyond the limit as not served. It gets a false time of change, so that a later scan checks it again and
+ * opens it if there is room. @return a reference; NULL without memory */
 static struct store_pack *packs_pass_over(const char *name, const struct stat *st)
 {
 	struct store_pack *pack = calloc(1, sizeof(*pack));

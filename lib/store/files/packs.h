@@ -23,8 +23,8 @@ struct store_packs {
 	int64_t scanned_ms;          /* time of that scan, by cairn_clock_mono_ms() */
 	bool scan_again;             /* the folder may change without a new time */
 	pthread_mutex_t delete_lock; /* one deletion at a time */
-	atomic_uint n_scans;         /* of the folder */
-	atomic_uint n_confirmed;     /* n_scans before the last sync of the folder; 0: never */
+	atomic_uint n_scans;         /* number of scans of the folder */
+	atomic_uint n_confirmed;     /* n_scans just before the last sync of the folder; 0: no sync yet */
 };
 
 /** An object in a pack. Keeps the pack open until store_packs_release(). */
@@ -33,7 +33,7 @@ struct store_packed {
 	struct cairn_readshard_slot slot;
 };
 
-/** @param dir_fd  the folder packs; taken over. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
+/** Opens all packs. @param dir_fd  DIR/packs; owned by p from now on. @return CAIRN_OK; CAIRN_E_IO; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status store_packs_open(struct store_packs *p, int dir_fd);
 void store_packs_fini(struct store_packs *p);
 

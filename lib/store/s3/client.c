@@ -213,8 +213,9 @@ static enum cairn_status client_sign(struct s3_client *c, struct client_request 
 static enum cairn_status client_strange(const struct client_request *r, struct cairn_diag *diag)
 {
 	return cairn_fail(diag, CAIRN_E_BUSY, "store.answer", CAIRN_NO_OFFSET,
-			  "what the object store answered to a %s (%u) is no answer of S3 to that", r->method,
-			  r->call.code);
+			  "the answer to a %s (%u) is not one of an S3 service: check the store's endpoint, "
+			  "and proxies on the way",
+			  r->method, r->call.code);
 }
 
 static enum cairn_status client_send_once(struct s3_client *c, struct client_request *r, struct cairn_diag *diag)

@@ -24,11 +24,10 @@ CAIRN_MUST_USE enum cairn_status s3_client_reload(struct s3_client *c, struct ca
 /** See cairn_store_traffic(). */
 void s3_client_traffic(struct s3_client *c, struct cairn_store_traffic *out);
 
-/* Names are relative to the prefix of the place. Besides the statuses it lists, every request may return:
- * CAIRN_E_BUSY   the state is unknown: the service is silent (store.silent), overloaded (store.busy), refuses us
- * (store.refused), or does not answer as S3 does (store.answer). Conclude nothing about stored objects
- * CAIRN_E_LIMIT  the request is too long, because of its region, key or name
- * CAIRN_E_NOT_FOUND  the bucket does not exist; or, when reading, the object
+/* Names are relative to the prefix of the place. Besides the statuses it lists, every request may return: CAIRN_E_BUSY
+ * the state is unknown: the service is silent (store.silent), overloaded (store.busy), refuses us (store.refused), or
+ * does not answer as S3 does (store.answer). Conclude nothing about stored objects CAIRN_E_LIMIT  the request is too
+ * long, because of its region, key or name CAIRN_E_NOT_FOUND  the bucket does not exist; or, when reading, the object
  * CAIRN_E_NOMEM */
 
 /** The version of an object when the service answered. A change of its bytes changes at least one of the fields. */
@@ -60,8 +59,7 @@ CAIRN_MUST_USE enum cairn_status s3_put_new(struct s3_client *c, const char *nam
 CAIRN_MUST_USE enum cairn_status s3_get(struct s3_client *c, const char *name, const struct s3_state *expected,
 					uint64_t offset, uint8_t *out, size_t len, struct cairn_diag *diag);
 
-/** Returns the current version of an object. Reads its first byte, because a list may be stale. @return CAIRN_OK;
- * CAIRN_E_NOT_FOUND */
+/** Returns an object's current version. Reads a byte, as lists may be stale. @return CAIRN_OK; CAIRN_E_NOT_FOUND */
 CAIRN_MUST_USE enum cairn_status s3_read_state(struct s3_client *c, const char *name, struct s3_state *out,
 					       struct cairn_diag *diag);
 

@@ -39,8 +39,7 @@ void s3_copies_fini(struct s3_copies *copies);
 void s3_copies_begin(struct s3_copies *copies, const struct cairn_hash *from);
 
 /** Reads the next page of names that begin with prefix, and appends their copies. A page without copies need not be the
- * last.
- * @return as s3_list(); CAIRN_E_BUSY also if more names follow, but the page had no new name */
+ * last. @return as s3_list(); CAIRN_E_BUSY also if more names follow, but the page had no new name */
 CAIRN_MUST_USE enum cairn_status s3_copies_next(struct s3_copies *copies, struct s3_client *client, const char *prefix,
 						struct cairn_diag *diag);
 

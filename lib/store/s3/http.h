@@ -5,13 +5,13 @@
 #include "base/buf.h"
 
 enum {
-	S3_HTTP_CONNECT_MS = 2000,  /* to reach the server, TLS included */
-	S3_HTTP_SILENCE_MS = 3000,  /* without S3_HTTP_MOVES_BYTES in either direction */
-	S3_HTTP_MOVES_BYTES = 1024, /* least progress, since a trickle is as good as silence */
+	S3_HTTP_CONNECT_MS = 2000,  /* longest time to connect, TLS included */
+	S3_HTTP_SILENCE_MS = 3000,  /* longest time without S3_HTTP_MOVES_BYTES sent or received */
+	S3_HTTP_MOVES_BYTES = 1024, /* fewer bytes in S3_HTTP_SILENCE_MS count as silence */
 	S3_HTTP_PROBE_MS = 500,     /* a silent server gets one trial request in this time */
-	S3_HTTP_IDLE_MAX = 64,      /* kept connections */
-	S3_HTTP_RANGE_BYTES = 80,   /* of a Content-Range of three numbers */
-	S3_HTTP_VALUE_BYTES = 256,  /* of an ETag or a date */
+	S3_HTTP_IDLE_MAX = 64,      /* most idle connections kept */
+	S3_HTTP_RANGE_BYTES = 80,   /* room for a Content-Range of three numbers */
+	S3_HTTP_VALUE_BYTES = 256,  /* room for an ETag or a date */
 };
 
 /** Connections to a server. Any thread. */

@@ -62,7 +62,7 @@ static enum cairn_status instance_take_url(struct s3_instance *out, const char *
 		(void)snprintf(digits, sizeof(digits), "%.*s", (int)(path - colon - 1), colon + 1);
 	if (!bracket || len == 0 || memchr(host, '@', (size_t)(path - host)) ||
 	    (colon && !cairn_decimal_parse(digits, 1, UINT16_MAX, &port)))
-		return instance_refuse(url, "has no host, or a port that is none", diag);
+		return instance_refuse(url, "has no host, or no port from 1 to 65535", diag);
 	if (!tls && !instance_is_near(host, len))
 		return instance_refuse(url,
 				       "has no TLS, and is neither this machine nor an address that hands out "
@@ -121,7 +121,7 @@ static enum cairn_status instance_ask(struct s3_http *http, const char *method, 
 		return status;
 	if (status != CAIRN_OK)
 		return cairn_fail(diag, CAIRN_E_IO, "store.credentials", CAIRN_NO_OFFSET,
-				  "%s does not answer, or with more than an access key", url);
+				  "%s does not answer, or answers with more than an access key", url);
 	if (call.code != 200)
 		return cairn_fail(diag, CAIRN_E_IO, "store.credentials", CAIRN_NO_OFFSET,
 				  "%s answered %u when it was asked for the store's access key", url, call.code);
@@ -160,7 +160,7 @@ static enum cairn_status instance_authorize(char line[static INSTANCE_LINE_BYTES
 	explicit_bzero(text, sizeof(text));
 	return fits ? CAIRN_OK
 		    : cairn_fail(diag, CAIRN_E_IO, "store.credentials", CAIRN_NO_OFFSET,
-				 "what AWS_CONTAINER_AUTHORIZATION_TOKEN... says fits no header");
+				 "the token of AWS_CONTAINER_AUTHORIZATION_TOKEN... cannot be sent in a header");
 }
 
 /* Asks for the machine's roles, takes the first, and builds the URL of its keys. */

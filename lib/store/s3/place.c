@@ -59,7 +59,7 @@ static enum cairn_status place_take_endpoint(struct s3_place *out, const char *t
 	size_t name = colon ? (size_t)(colon - out->host) : strlen(out->host);
 	uint64_t usual = tls ? 443 : 80, port = usual;
 	if (name == 0 || (colon && !cairn_decimal_parse(colon + 1, 1, UINT16_MAX, &port)))
-		return place_refuse(diag, "the port of its endpoint is not one");
+		return place_refuse(diag, "the port of its endpoint is not a number from 1 to 65535");
 	if (colon && port == usual) { /* clients omit the default port from Host, which is signed */
 		out->endpoint[strlen(out->endpoint) - strlen(colon)] = '\0';
 		out->host[name] = '\0';
@@ -95,9 +95,9 @@ enum cairn_status s3_place_parse(struct s3_place *out, const char *rest, struct 
 	const char *bucket = rest + 2, *options = bucket + strcspn(bucket, "?");
 	size_t len = strcspn(bucket, "/?");
 	if (!place_take(out->bucket, sizeof(out->bucket), bucket, len, LOWER "-."))
-		return place_refuse(diag, "its bucket is not the name of one");
+		return place_refuse(diag, "its bucket does not have the name of one");
 	if (bucket[len] == '/' && !place_take_prefix(out, bucket + len + 1, (size_t)(options - (bucket + len + 1))))
-		return place_refuse(diag, "its prefix is of letters, digits and \"-_./\" alone");
+		return place_refuse(diag, "its prefix may only have letters, digits and \"-_./\" alone");
 	while (*options) {
 		const char *text = options + 1;
 		options = text + strcspn(text, "&");

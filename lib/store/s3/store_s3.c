@@ -33,7 +33,8 @@ struct store_s3 {
 	struct s3_names *names;
 	struct cairn_guards guards; /* a hash is guarded while its copies change */
 	char *credentials;
-	char owner[STORE_S3_OWNER_BYTES + 1]; /* empty: opened beside */
+	/* empty: the store was opened read-only, maybe while another process writes (options->beside) */
+	char owner[STORE_S3_OWNER_BYTES + 1];
 	int scratch_fd;
 	pthread_mutex_t lock; /* guards last_ms */
 	int64_t last_ms;      /* in the last name given to a copy */

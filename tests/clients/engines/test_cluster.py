@@ -1,4 +1,4 @@
-"""Daemons that share an index in PostgreSQL and a store in S3: whose copy of a xorb counts, and who removes it."""
+"""Daemons that share an index in PostgreSQL and a store in S3: which copy of a xorb counts, and which daemon removes the others."""
 
 import concurrent.futures
 import contextlib
@@ -130,7 +130,7 @@ def counts_agree(server):
     return sql(server, cluster.COUNTS_AGREE) == "t"
 
 
-def test_three_daemons_are_one(start_cluster):
+def test_each_daemon_serves_what_another_acknowledged(start_cluster):
     """Every daemon serves at once whatever one of them has acknowledged."""
     one = start_cluster()
     book = ledger.Ledger()
@@ -162,7 +162,7 @@ def test_two_packings_at_once(start_cluster):
         book.check(daemon)
     assert one.metrics()["cairn_xorbs_lost_total"] == 0
     assert one.daemons[1].post("/v1/gc").status == 200
-    assert len(one.bucket().objects()) == 8, "what no row names is dead, and removed"
+    assert len(one.bucket().objects()) == 8, "copies that no row names are removed"
     book.check(one)
 
 
@@ -401,11 +401,11 @@ def test_a_daemon_is_killed_before_it_acknowledges(tmp_path, start_cluster):
     file.write_text("index-ahead")
     with pytest.raises(ledger.GONE):
         book.put_shard(first, sent)
-    assert first.ended(seconds=20) == -9, "nothing went ahead"
+    assert first.ended(seconds=20) == -9, "the daemon did not die between the commit and its answer"
     file.write_text("")
-    assert ledger.read(second, sent), "the test has shown nothing"
+    assert ledger.read(second, sent), "the commit is not there, so the test shows nothing"
     reply = book.put_shard(second, sent)
-    assert reply.status == 200 and reply.json()["result"] == 0, "it was known"
+    assert reply.status == 200 and reply.json()["result"] == 0, "the shard is known already"
     one.revive(0)
     assert book.put_shard(first, sent).status == 200
     assert counts_agree(one)
@@ -413,7 +413,7 @@ def test_a_daemon_is_killed_before_it_acknowledges(tmp_path, start_cluster):
         book.check(daemon)
 
 
-def test_clocks_that_differ(tmp_path, start_cluster, clock):
+def test_a_daemon_with_a_wrong_clock_does_not_collect(tmp_path, start_cluster, clock):
     """The daemon whose clock is wrong says so in /ready and refuses to collect, and would not start again. The other daemon goes on."""
     one = start_cluster(test_clock=clock.path, n=1)
     (first,) = one.daemons

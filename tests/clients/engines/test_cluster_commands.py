@@ -33,7 +33,7 @@ def run(data, name, *options, code=0):
 
 
 def fsck(server, *options, code=0):
-    """@return what fsck found: [(kind, repaired)]"""
+    """Runs fsck. @return its findings: [(kind, repaired)]"""
     found = json.loads(run(server.data, "fsck", "--json", *options, code=code).stdout)
     assert found["problems_found"] == len(found["problems"]), found
     return [(problem["kind"], problem["repaired"]) for problem in found["problems"]]
@@ -180,7 +180,7 @@ def test_scrub_adopts_a_copy_that_is_removed(tmp_path, start_cluster):
     (first,), xorb = one.daemons, file.terms[0][0]
     assert book.upload(one, file).status == 200
     assert sql(one, "UPDATE xorb SET copy = NULL, stored = NULL RETURNING 1; UPDATE state SET stored_bytes = 0") == "1"
-    crash.write_text("index-applied:3:stop")  # the third transaction: after the order to scrub and the lease comes the row
+    crash.write_text("index-applied:3:stop")  # the third transaction writes the row, after those for the order to scrub and for the lease
     assert first.post("/v1/scrub/start?within=1").status == 200
     cairn.wait_until("the row", lambda: stopped(first.process.pid))
     crash.write_text("")
@@ -286,11 +286,11 @@ def test_backup_and_restore(tmp_path, start_cluster):
         restored.stop()
 
 
-def test_commands_that_refuse(tmp_path, start):
-    """These commands name the reason and say what to do instead."""
+def test_commands_refuse_an_index_in_postgresql(tmp_path, start):
+    """Commands that work only with SQLite name the reason, and say what to do instead."""
     server = start()
     for name, *rest in (["backup", tmp_path / "out.fold"], ["backup", "--incremental", tmp_path / "folder"]):
         refused = run(server.data, name, *rest, code=73).stderr
-        assert "data_dir.index" in refused and "PostgreSQL itself backs up" in refused and "migrate-store" in refused
+        assert "data_dir.index" in refused and "back that up as PostgreSQL does" in refused and "migrate-store" in refused
     assert not (tmp_path / "out.fold").exists() and not (tmp_path / "folder").exists()
     assert "cairn_backup_last_run" not in server.get("/metrics").body.decode()

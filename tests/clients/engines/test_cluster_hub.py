@@ -79,7 +79,7 @@ def test_a_session_ends_with_its_key(hub):
 
 
 def test_commits_of_eight(hub):
-    """Eight people commit at once and name the parent commit. Whoever was too slow is told so and tries again; in the end all files are there."""
+    """Eight people commit at once, and each names the parent commit. People who were too slow are refused and try again; in the end all files are there."""
     make(hub)
     first = done(commit(hub, text("base", "0\n")))
 

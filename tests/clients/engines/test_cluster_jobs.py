@@ -1,4 +1,4 @@
-"""Work that one daemon does for all that share an index. Every daemon tells which one does it, and another continues it when that one is gone."""
+"""Work that one daemon does for all that share an index. Every daemon reports which one does it, and another continues it when that one is gone."""
 
 import concurrent.futures
 import signal
@@ -39,10 +39,10 @@ def looked_at(daemon):
 
 
 def begun(one, make):
-    """Starts a scrub and waits until all daemons report some xorbs read. @return the daemon that scrubs, and another one"""
+    """Starts a scrub and waits until every daemon reports that some xorbs were read. @return the daemon that scrubs, and another one"""
     put(one, make, XORBS)
     assert one.daemons[0].post("/v1/scrub/start").json()["now"]["xorbs"] == 0
-    cairn.wait_until("some", lambda: all((status(daemon)["now"] or {}).get("xorbs", 0) >= 2 for daemon in one.daemons))
+    cairn.wait_until("all daemons to report progress", lambda: all((status(daemon)["now"] or {}).get("xorbs", 0) >= 2 for daemon in one.daemons))
     (told,) = {status(daemon)["daemon"] for daemon in one.daemons}
     (runner,) = [daemon for daemon in one.daemons if name(daemon) == told]
     return runner, next(daemon for daemon in one.daemons if daemon is not runner)
@@ -51,14 +51,14 @@ def begun(one, make):
 def ended(daemons, started, seconds=40):
     """Waits for the end of the scrub, which all daemons report."""
     for daemon in daemons:
-        cairn.wait_until("the end", lambda daemon=daemon: status(daemon)["now"] is None, seconds)
+        cairn.wait_until("the end of the scrub", lambda daemon=daemon: status(daemon)["now"] is None, seconds)
         last = status(daemon)["last"]
         assert (last["xorbs"], last["started"], last["whole"]) == (XORBS, started, True)
         assert [last[n] for n in ("damaged", "mended", "lost", "unread")] == [0, 0, 0, 0]
         assert status(daemon)["state"] == "off" and status(daemon)["daemon"] is None
 
 
-def test_all_are_told_to_scrub(start_cluster, make):
+def test_every_daemon_gets_the_order_to_scrub(start_cluster, make):
     """Every daemon gets the order to scrub at once. Everything is read only once."""
     one = start_cluster()
     put(one, make, XORBS, size=9000)
@@ -76,7 +76,7 @@ def test_the_scrubbing_daemon_is_killed(start_cluster, make):
     started = status(other)["now"]["started"]
     runner.kill()
     assert status(other)["now"]["xorbs"] >= 2
-    cairn.wait_until("another", lambda: status(other)["daemon"] == name(other))
+    cairn.wait_until("another daemon to scrub", lambda: status(other)["daemon"] == name(other))
     assert other.post("/v1/scrub/start?within=1").json()["now"]["started"] == started
     ended([other], started)
     assert 0 < looked_at(other) <= XORBS - 2
@@ -91,7 +91,7 @@ def test_the_scrubbing_daemon_stands_still(start_cluster, make):
     started = status(other)["now"]["started"]
     runner.process.send_signal(signal.SIGSTOP)
     try:
-        cairn.wait_until("another", lambda: status(other)["daemon"] == name(other))
+        cairn.wait_until("another daemon to scrub", lambda: status(other)["daemon"] == name(other))
     finally:
         runner.process.send_signal(signal.SIGCONT)
     cluster.soon("word of it", lambda: status(runner)["daemon"] == name(other), 8)
@@ -119,7 +119,7 @@ def test_another_daemon_pauses_the_scrub(start_cluster, make):
 
 
 def test_every_daemon_tells_the_progress(tmp_path, start_cluster, issuer, make):
-    """Every daemon tells how far a scrub and a collection are, whichever daemon runs them."""
+    """Every daemon reports the progress of a scrub and of a collection, whichever daemon runs them."""
     crash = tmp_path / "crash"
     crash.write_text("")
     begin = lambda **options: start_cluster(n=2, epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)}, **options)

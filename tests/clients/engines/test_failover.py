@@ -41,9 +41,6 @@ def standbys():
     return [n for n in range(3) if n != leader()]
 
 
-# --- the clients ------------------------------------------------------------------------------------------------------
-
-
 def asks_postgres():
     """Commits a row of its own on whichever server leads."""
     script = cairn.ROOT / "tests/engines/replicas.sh"
@@ -86,9 +83,6 @@ def sql(server, statement):
 def counts_agree(server):
     """Are the counters equal to the counts of the tables, whichever server led when they were written?"""
     return sql(server, cluster.COUNTS_AGREE) == "t"
-
-
-# --- PostgreSQL -------------------------------------------------------------------------------------------------------
 
 
 def test_leader_is_killed(replicas, three, work, capsys):
@@ -142,7 +136,7 @@ def test_a_standby_is_lost(replicas, three, work, capsys):
 
 
 def waiting(do="count(*)"):
-    """Counts the daemons' commits that wait for a standby, or does something to them."""
+    """Counts the daemons' commits that wait for a standby, or selects another SQL expression of them."""
     return postgres("sql", leader(), f"SELECT {do} FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'cairn'")
 
 
@@ -169,9 +163,9 @@ def test_a_commit_without_a_standby_is_not_acknowledged(replicas, three):
             cairn.wait_until("the commit", lambda: asked.done() or waiting() != "0")
             waiting("pg_terminate_backend(pid)")
             assert asked.result().status == 503
-        assert ledger.read(first, file), "it is visible"
+        assert ledger.read(first, file), "the commit is visible"
     lose_leader(first)
-    assert not ledger.read(first, file), "the test has shown nothing"
+    assert not ledger.read(first, file), "the new leader has the commit, so the test shows nothing"
     book.check(three)
     assert book.upload(three, file).status == 200
     for daemon in three.daemons:
@@ -204,16 +198,13 @@ def test_a_commit_lost_with_its_leader_is_not_acknowledged(replicas, tmp_path):
         lose_leader(second)
         os.kill(first.process.pid, signal.SIGCONT)
         assert [each.result().status for each in asked] == [503, 503]
-    assert not any(ledger.read(second, file) for file in (sent, waits)), "the test has shown nothing"
+    assert not any(ledger.read(second, file) for file in (sent, waits)), "the new leader has a commit, so the test shows nothing"
     for file in (sent, waits):
         assert book.upload(three, file).status == 200
     for daemon in three.daemons:
         book.check(daemon)
     assert counts_agree(three)
     three.stop()
-
-
-# --- daemons ----------------------------------------------------------------------------------------------------------
 
 
 def test_daemons_are_killed(replicas, three, work, capsys):
@@ -228,9 +219,6 @@ def test_daemons_are_killed(replicas, three, work, capsys):
         work.go_on()
     work.judge(capsys, "daemons killed")
     assert counts_agree(three)
-
-
-# --- Ceph -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -21,13 +21,13 @@ pytestmark = pytest.mark.skipif(NONE, reason="that takes CAIRN_INDEX=postgres an
 
 
 def gc(server):
-    """Collects. @return how many left-overs it removed, and how many bytes that freed"""
+    """Runs a collection. @return how many left-overs it removed, and how many bytes that freed"""
     reply = server.post("/v1/gc")
     assert reply.status == 200, reply
     return reply.json()["left_overs"], reply.json()["bytes_freed"]
 
 
-def test_which_copies_are_removed(start):
+def test_only_old_copies_without_a_row_are_removed(start):
     """Old copies that no row names are removed. A row's own copy stays, however old it is, and so does a copy that an upload under way may have made."""
     server = start(epoch="60s", gc_grace=f"{GRACE}s")
     file, book = ledger.new_file(700), ledger.Ledger()
@@ -74,7 +74,7 @@ def test_all_copies_of_a_lost_xorb_stay(start):
 
 
 def test_an_upload_goes_on(tmp_path, start_cluster):
-    """An upload that stands still between its PUT and its row is no left-over. It is acknowledged when it goes on."""
+    """The object of an upload that stands still between its PUT and its row is no left-over. The upload is acknowledged when it goes on."""
     crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(703)
     crash.write_text("")
     one = start_cluster(n=2, epoch="60s", gc_grace=f"{GRACE}s", variables={"CAIRND_CRASH_FILE": str(crash)})
@@ -113,7 +113,7 @@ def test_an_upload_sleeps_for_too_long(tmp_path, start_cluster, clock, forgotten
     second.stop()
 
 
-def test_a_runner_that_was_paused(tmp_path, start_cluster):
+def test_a_paused_collection_writes_nothing_off(tmp_path, start_cluster):
     """The daemon has listed the copies to write off, and pauses. Another daemon takes over and removes them, and the xorb is uploaded again. The first one
     then writes nothing off."""
     crash, book, file = tmp_path / "crash", ledger.Ledger(), ledger.new_file(705)
@@ -127,7 +127,7 @@ def test_a_runner_that_was_paused(tmp_path, start_cluster):
         assert one.bucket().objects() == []
         assert book.upload(second, file).status == 200
     assert cairn.is_error(under_way.result(), 503, "lease.over")
-    assert sql(one, "SELECT count(*) FROM dead WHERE NOT buried") == "0", "it has written nothing off"
+    assert sql(one, "SELECT count(*) FROM dead WHERE NOT buried") == "0", "the first daemon writes nothing off"
     assert len(one.bucket().objects()) == 1
     book.check(first)
 
@@ -169,7 +169,7 @@ def test_a_list_goes_on(tmp_path, start, start_cluster, end, shared):
         bucket = bucket_of(first)
     before, replies = bucket.objects(), []
     made_ms = int((time.time() - 2 * DAY) * 1000)
-    digits = lambda: f"{source.getrandbits(252) + (1 << 252):064x}"  # none begins with 0, so that a name with 0 is in front of all
+    digits = lambda: f"{source.getrandbits(252) + (1 << 252):064x}"  # none begins with 0, so that a name with 0 sorts first
     names = sorted(f"x/{d[:2]}/{d}.{made_ms:012x}7{source.getrandbits(76):019x}" for d in (digits() for _ in range(LISTED)))
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         assert {status for status, _ in pool.map(lambda name: bucket.request("PUT", name, body=b"x"), names)} == {200}
@@ -193,8 +193,6 @@ def test_a_list_goes_on(tmp_path, start, start_cluster, end, shared):
     assert gc(second) == (1, 1) and gc(second) == (0, 0)
     assert bucket.objects() == before
 
-
-# --- objects that the service does not remove ---
 
 REFUSED = 8  # after so many equal refusals, before anything was removed, the daemon stops asking
 LANES = 8  # objects removed at once
@@ -291,7 +289,7 @@ def listed(server):
     return tuple(fields[f"at_{c}"] for c in "abcd"), fields["failed"]
 
 
-def test_a_list_that_fails_at_one_place(start):
+def test_a_list_that_fails_twice_at_a_place_begins_anew(start):
     """An object in the second page cannot be written off. The next list continues behind the first page. After it has failed there twice, it begins anew."""
     server, source = start(epoch="60s", gc_grace=f"{GRACE}s"), random.Random(8)
     bucket, made_ms = bucket_of(server), int((time.time() - 2 * DAY) * 1000)
@@ -305,7 +303,7 @@ def test_a_list_that_fails_at_one_place(start):
     failed = lambda: cairn.is_error(server.post("/v1/gc", timeout=300), 500)
     low = f"x/00/{'0' * 63}1.{made_ms:012x}7{'0' * 19}"
     failed()
-    assert len(bucket.objects()) == 40, "the first page went"
+    assert len(bucket.objects()) == 40, "the objects of the first page are removed"
     place, times = listed(server)
     assert any(place) and times == 0
     assert bucket.request("PUT", low, body=b"x")[0] == 200

@@ -35,7 +35,7 @@ def counts_agree(server):
 
 
 class PatientWork(Work):
-    """Sends by the stock client again and again: a failover of half a minute is longer than the client tries by itself."""
+    """Uploads with the stock client again and again, because a failover of half a minute is longer than the client retries."""
 
     n_again = 0
 

@@ -1,4 +1,4 @@
-"""The index in PostgreSQL: what only such an index can show. The server is real, started by tests/engines/postgresql.sh."""
+"""The index in PostgreSQL: tests that make sense only there. The server is real, started by tests/engines/postgresql.sh."""
 
 import concurrent.futures
 import contextlib
@@ -148,7 +148,7 @@ def all_refused(server, file, new):
         assert cairn.in_time(seconds, 5), reply
         if reply.body and "ready" not in reply.json():
             assert cairn.is_error(reply, 503)["code"] != "busy", reply
-    assert '"rule":"busy"' not in server.log(), "the log names the wait, too"
+    assert '"rule":"busy"' not in server.log(), "the log names the cause of the wait, not a busy worker"
     assert cairn.is_error(server.post("/v1/gc"), 503, "index.silent")
     body = server.get("/ready").json()
     assert "index" in json.dumps(body["error"]), body
@@ -238,7 +238,7 @@ def test_a_known_shard_without_a_standby_is_not_acknowledged(begin):
                 cairn.wait_until("the commit", lambda: asked.done() or sql(f"SELECT count(*) {waits}") == "1")
                 sql(f"SELECT pg_terminate_backend(pid) {waits}")
                 assert asked.result().status == 503
-        assert server.get(f"/v1/reconstructions/{ledger.name(file)}").status == 200, "it is visible"
+        assert server.get(f"/v1/reconstructions/{ledger.name(file)}").status == 200, "the commit is visible"
     cairn.wait_until("the index", lambda: is_ready(server))
     assert server.post("/v1/shards", shard).json()["result"] == 0
 
@@ -248,7 +248,7 @@ def refused(tmp_path, *options, folder=None, code=1, env=None):
     return cairn.refused(tmp_path, *common, *options, code=code, env=env)
 
 
-def test_queries_of_clients_that_leave(begin):
+def test_the_daemon_goes_on_when_querying_clients_leave(begin):
     """Clients leave while their query is on its way to the server. The daemon ends their connections and goes on."""
     server = begin()
     path = "/v1/chunks/default/" + "56" * 32
@@ -268,7 +268,7 @@ def test_an_index_belongs_to_one_data_folder(tmp_path, begin):
     assert "another daemon writes the index" in refused(tmp_path, "--no-hub", "--index", url)
     server.stop()
     assert "that of another data folder" in refused(tmp_path, "--no-hub", "--index", url)
-    assert not (tmp_path / "new" / "index").exists(), "it was not taken"
+    assert not (tmp_path / "new" / "index").exists(), "the index is not taken for another folder"
     assert f"is in {url}" in refused(tmp_path, folder=server.data)
     other = cairn.postgres_url(tmp_path / "other")
     assert "and no index" in refused(tmp_path, "--no-hub", "--index", other, folder=server.data)
@@ -281,7 +281,7 @@ def test_an_index_belongs_to_one_data_folder(tmp_path, begin):
 
 
 def test_commands_on_the_folder(tmp_path, begin):
-    """Commands that read or repair the index find it through the data folder. A backup is PostgreSQL's own."""
+    """Commands that read or repair the index find it through the data folder. PostgreSQL's own tools make the backup."""
     server, book, out = begin(), ledger.Ledger(), tmp_path / "out"
 
     def run(name, *rest, code=0):
@@ -296,7 +296,7 @@ def test_commands_on_the_folder(tmp_path, begin):
     assert " 0 problems" in run("fsck") and " 0 problems" in run("fsck", "--repair")
     assert "files      0 rows" in run("export", "--format", "tiledb", out)
     refused = run("backup", tmp_path / "backup", code=73)
-    assert "data_dir.index" in refused and "PostgreSQL itself backs up" in refused
+    assert "data_dir.index" in refused and "back that up as PostgreSQL does" in refused
     server.start()
     book.check(server)
 

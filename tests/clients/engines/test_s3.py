@@ -1,4 +1,4 @@
-"""Objects in an S3 service: what only such a store can show. The engine is real, started by tests/engines/s3.sh; s3.SERVICE says how it differs from
+"""Objects in an S3 service: tests that make sense only there. The engine is real, started by tests/engines/s3.sh; s3.SERVICE says how it differs from
 others."""
 
 import concurrent.futures
@@ -134,7 +134,7 @@ def test_engine_is_silent(begin, pause):
             assert cairn.is_error(reply, 503)["code"] == "store.silent"
         assert server.get("/health").status == 200
         failed = requests_of(server)
-        assert failed("request_failures_total", "list") >= 1  # the first request of a start
+        assert failed("request_failures_total", "list") >= 1  # a start begins with a list
     cairn.wait_until("the store", lambda: server.get("/ready").status == 200, seconds=2)
     book.check(server)
     assert book.upload(server, ledger.new_file(3)).status == 200
@@ -164,7 +164,7 @@ def test_ready_names_the_engine_when_all_workers_wait(begin, pause):
     addresses = [address_of(server, file) for file in files]
     with concurrent.futures.ThreadPoolExecutor(len(files)) as pool, pause():
         asked = [pool.submit(server.get, address, headers=headers) for address, headers in addresses * 2]
-        cairn.wait_until("one that is turned away", lambda: any(one.done() for one in asked))
+        cairn.wait_until("a request to be refused", lambda: any(one.done() for one in asked))
         assert cairn.is_error(server.get("/ready", timeout=20), 503)["code"] == "store.silent"
         assert {one.result().status for one in asked} == {503}
 
@@ -230,7 +230,7 @@ def test_collection(begin, clock):
 
 
 @s3.needs_policies
-def test_a_swept_xorb_that_stays(begin, clock):
+def test_a_collection_goes_on_after_a_refused_delete(begin, clock):
     """The service refuses to delete one object. The collection reports it and goes on with the others; nothing is lost, and a later collection tries again."""
     server, bucket = begin(test_clock=clock.path, epoch="60s", gc_grace=f"{GRACE}s")
     kept, gone, book = ledger.new_file(70), ledger.new_file(71, xorbs=3), ledger.Ledger()
@@ -533,7 +533,7 @@ def test_a_plan_is_too_old(tmp_path, clock, begin):
 def test_addresses_are_not_verified(tmp_path):
     common = ["--data-dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--fetch-from-store"]
     assert "prove_reads = no" in cairn.refused(tmp_path, *common, "--store", cairn.s3_url(tmp_path), code=64)
-    assert "store of S3" in cairn.refused(tmp_path, *common, "--store", "files", "--prove-reads=no", code=64)
+    assert "an S3 store" in cairn.refused(tmp_path, *common, "--store", "files", "--prove-reads=no", code=64)
 
 
 def test_leaving(tmp_path, begin):
@@ -555,7 +555,7 @@ def test_leaving(tmp_path, begin):
 def test_no_packs(begin):
     server, _ = begin()
     assert server.post("/v1/packs?name=a.shard").status == 202
-    cairn.wait_until("the end", lambda: not server.get("/v1/packs").json()["job"]["running"])
+    cairn.wait_until("the end of the packing", lambda: not server.get("/v1/packs").json()["job"]["running"])
     assert "pack.none" in json.dumps(server.get("/v1/packs").json())
 
 

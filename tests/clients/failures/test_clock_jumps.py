@@ -1,5 +1,5 @@
-"""The wall clock jumps back and forth, by minutes or years. Tokens, addresses, keys of answers and the grace time of collections follow it again once it is
-right, and no file is lost meanwhile."""
+"""The wall clock jumps back and forth, by minutes or years. Tokens, addresses, keys of answers and the grace time of collections are right again once the clock
+is, and no file is lost meanwhile."""
 
 import random
 import time

@@ -179,8 +179,8 @@ def test_work(tmp_path, clock):
 
 
 def deaths(version):
-    """The steps of one migration at which it dies, in order. The first process does what comes before it; a later one only repeats what the last death
-    undid or left undone."""
+    """The steps of one migration at which a start dies, in order. The first start also runs the migrations before it. A later start runs only this migration,
+    as far as the last death left it undone."""
     return [f"{MIGRATES[0]}:{version + 1}", *MIGRATES[1:]]
 
 

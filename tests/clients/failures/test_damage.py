@@ -86,7 +86,7 @@ def test_flipped_bits(tmp_path):
         problems = fsck(server)["problems"]
         assert sorted(p["hash"] for p in problems if p["kind"] == "file.lost") == sorted(hashes.values())
         damaged = sorted(p["hash"] for p in problems if p["kind"] == "xorb.damaged")
-        assert damaged == (sorted(p.name for p in good) if n == 0 else []), "later the index knows that they are lost"
+        assert damaged == (sorted(p.name for p in good) if n == 0 else []), "after the first round the index knows which xorbs are lost"
         server.start()
         for name, content in files.items():
             plan = server.get(f"/v2/reconstructions/{hashes[name]}").json()
@@ -173,7 +173,7 @@ def test_only_requested_chunks_are_verified(start, make):
     for n in range(29):
         at = 20_008 * n + 500
         assert server.get(url, headers={"Range": f"bytes={at}-{at}"}).body == xorb.body()[at : at + 1]
-    assert not server.events("object_damaged"), "nobody came near it"
+    assert not server.events("object_damaged"), "nothing has read the damaged chunk"
     cairn.is_error(server.get(url, headers={"Range": f"bytes={20_008 * 30}-{20_008 * 30}"}), 410, "object.damaged")
     assert server.events("object_damaged")
 
@@ -202,9 +202,6 @@ def test_a_verification_that_fails_for_another_reason(start, make):
     server.start()
     cairn.is_error(server.get(plans.path_of(url)), 404, "not_found")
     assert not server.events("object_damaged")
-
-
-# --- lost objects are noticed, and taken again ---------------------------------------------------------------------------
 
 
 def push(server, path):
@@ -303,7 +300,7 @@ def test_an_upload_heals_unnoticed_damage(start, tmp_path, asked, way):
     assert fsck(server)["problems"] == []
 
 
-def test_a_shard_that_finds_a_xorb_gone(start, make):
+def test_a_shard_over_a_missing_xorb_is_refused(start, make):
     """A client sends a shard that relies on a chunk offered earlier, whose object is gone. The shard is refused, and later clients are not offered the
     chunk."""
     server, xorb = start(), make([20_000] * 4, 1)

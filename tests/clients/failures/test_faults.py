@@ -89,7 +89,7 @@ class Work:
         self.round(file, old)
         fired = self.faults.disarm()
         assert self.server.process.poll() is None, self.server.log()[-3000:]
-        assert self.round(file, old) == [200] * (4 if old else 3), "the disk is well again"
+        assert self.round(file, old) == [200] * (4 if old else 3), "the work succeeds when the disk works again"
         self.last = file
         return fired
 
@@ -115,7 +115,7 @@ def sweep(work, calls, action, last=None):
     for n in range(1, AT_MOST):
         if work.try_with(calls, action, n, last or n) == 0:
             # The pool may have opened one more connection for reading, of two descriptors, and the figures after a collection another one.
-            assert work.faults.descriptors() <= before + 4, "descriptors are lost"
+            assert work.faults.descriptors() <= before + 4, "descriptors leak"
             return n - 1
         before = before or work.faults.descriptors()
     raise AssertionError("there is no end to it")
@@ -152,7 +152,7 @@ def test_every_call_is_interrupted_once(work):
     """The calls of a start, an upload, a download and a collection."""
     server = work.server
     server.stop()
-    work.faults.arm(set(CALLS) - {"sendfile", "mmap"}, TWICE, 1, FOR_EVER)  # sendfile: the HTTP library's own; mmap: SQLite's, which cannot be interrupted
+    work.faults.arm(set(CALLS) - {"sendfile", "mmap"}, TWICE, 1, FOR_EVER)  # sendfile is called only by the HTTP library, mmap only by SQLite and is never interrupted
     server.start()
     file = new_file(1)
     for old in (None, file):
@@ -241,13 +241,13 @@ def test_start(tmp_path, clock):
     server.stop()
 
 
-def test_a_form_that_fails_is_answered_by_its_failure(issuer, tmp_path):
+def test_a_failed_sign_in_is_answered_by_an_error(issuer, tmp_path):
     """A sign-in that the disk keeps from its work does not lead on as if it had been done."""
     faults = Faults(tmp_path / "pages", token_key=issuer.folder)
     with faults.server as server:
         account(server, issuer.token("admin"), "ann")
         key = make_key(server, issuer.token("admin"), account="ann", scope="write")["key"]
-    with faults.server as server:  # whose caches are empty
+    with faults.server as server:  # its caches are empty
         faults.arm(CALLS, EIO, 1, FOR_EVER)
         reply = Visitor(server).send("/login", key=key)
         assert faults.disarm() > 0

@@ -40,7 +40,7 @@ def test_inodes(mount, start, make):
     cairn.wait_until("/ready to tell", lambda: server.get("/ready").status == 200)
 
 
-def test_the_command_tells_that_it_waits(start, tmp_path):
+def test_the_command_shows_that_it_waits(start, tmp_path):
     """On a terminal the command shows that it waits and tries again. Into a pipe it writes only the final error."""
     server = start("full", reserve_bytes="1000G")
     file = tmp_path / "file"
@@ -109,7 +109,7 @@ def test_a_full_disk_is_freed_by_rm_and_gc(mount, start, clock, kind):
     assert files_until_full(server)
     volume.empty()
     assert files_until_full(server)
-    assert kept.stat().st_size >= 3 * MIB, "it was not taken again"
+    assert kept.stat().st_size >= 3 * MIB, "the reserve takes its space again"
 
 
 @pytest.mark.parametrize("kind", ["tmpfs", "ext4"])
@@ -132,7 +132,7 @@ def test_a_start_when_nothing_is_free(mount, start, clock, kind):
         volume.empty()
         forgotten, files = files[:10], files[10:]
         forget_and_collect(server, clock, forgotten)
-        assert kept.stat().st_size >= 3 * MIB, "it was not taken again"
+        assert kept.stat().st_size >= 3 * MIB, "the reserve takes its space again"
     assert files_until_full(server)
 
 
@@ -181,4 +181,4 @@ def test_a_commit_that_does_not_fit_leaves_no_log_behind(mount, start, make):
     assert volume.free() > before - MIB // 8
     volume.empty()
     assert server.post("/v1/shards", body).status == 200
-    assert (volume.folder / "index.sqlite-wal").stat().st_size > before, "or it would have fitted"
+    assert (volume.folder / "index.sqlite-wal").stat().st_size > before, "the log has not grown, so the shard would have fitted"

@@ -130,8 +130,8 @@ def test_a_flipped_bit(whole, tmp_path, tree):
             assert fsck(server).returncode == 0
             is_well(server, files)
             n_mended += 1
-    assert n_told >= {"file_owner": 4}.get(tree, 5), "since when somebody has a file stands in file_owner alone"
-    assert n_mended >= {"file_owner": 0, "reference": 1}.get(tree, 5), "a tree of its own cannot always be emptied"
+    assert n_told >= {"file_owner": 4}.get(tree, 5), "only the time since when somebody has a file may change unnoticed, because file_owner alone has it"
+    assert n_mended >= {"file_owner": 0, "reference": 1}.get(tree, 5), "fsck cannot always empty a damaged table"
 
 
 @pytest.mark.parametrize("tree", ["reference", "sqlite_autoindex_xorb_1"])
@@ -152,7 +152,7 @@ def test_collections_lose_nothing(whole, tmp_path, clock, tree):
         assert sorted(p.name for p in server.objects()) == objects
         if reply.status == 500:
             told = cairn.is_error(server.get("/ready"), 503)["code"]
-            assert told in ("gc.index", "index.damaged"), "by the collection, or by the look after the start, whichever was first"
+            assert told in ("gc.index", "index.damaged"), "the collection or the check after the start reports it, whichever comes first"
             cairn.wait_until("the log", lambda server=server: server.events("index_failing"))
         server.kill()
     assert refused >= 6
@@ -217,7 +217,7 @@ def test_fsck_changes_nothing(whole, tmp_path):
     assert (server.data / "index.sqlite-wal").stat().st_size > 0
     before = everything(server.data)
     checked = fsck(server)
-    assert checked.returncode == 0 and f'"files":{len(files) + 1}' in checked.stdout, "what is in the log is checked, too"
+    assert checked.returncode == 0 and f'"files":{len(files) + 1}' in checked.stdout, "fsck also checks what is in the log"
     after = everything(server.data)
     for either in (before, after):
         either.pop("index.sqlite-shm", None)
@@ -251,9 +251,6 @@ def test_an_older_index(whole, tmp_path):
     assert fsck(server, "--repair").returncode == 0 and fsck(server).returncode == 0
 
 
-# --- files whose bytes are in the index ---------------------------------------------------------------------------------------
-
-
 def change(server, old, new):
     """Changes bytes of a small file, as a failing disk would."""
     server.stop()
@@ -281,7 +278,7 @@ def test_a_small_file_is_damaged(people, tmp_path, damaged):
     assert "This file is lost" in page and "layers" not in page
     assert server.metrics()["cairn_contents_damaged_total"] >= 4
     assert {event["rule"] for event in server.events("content_damaged")} == {"content.damaged"}
-    assert server.get("/ready").status == 200, "uploads can be taken, and heal it"
+    assert server.get("/ready").status == 200, "uploads are accepted, and heal the file"
     told = server.metrics()
     assert (told["cairn_ready"], told["cairn_index_failing"]) == (1, 0)
     server.stop()
@@ -293,7 +290,7 @@ def test_a_small_file_is_damaged(people, tmp_path, damaged):
     assert restored.returncode == 0 and '"contents_damaged":1' in restored.stdout and "1 small files" in restored.stderr, restored
     server.start()
     done(commit(people, text("a/config.json", good.decode())))
-    assert people.ask("GET", place).body == good, "also as of the commit that it was in"
+    assert people.ask("GET", place).body == good, "the file is also served at the commit that it was in"
     server.stop()
     assert fsck(server).returncode == 0
     server.start()

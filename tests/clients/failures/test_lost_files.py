@@ -1,4 +1,4 @@
-"""Files whose bytes are lost: who is told of them, and where. All of that disappears when the bytes are back."""
+"""Files whose bytes are lost: where they are reported, and to whom. The reports disappear when the bytes are back."""
 
 import contextlib
 import json
@@ -47,13 +47,13 @@ def lose_unlooked(people):
 
 def lose(people):
     lose_unlooked(people)
-    cairn.wait_until("a look", lambda: sums(people) == (2, 2))
+    cairn.wait_until("the count of lost files", lambda: sums(people) == (2, 2))
 
 
 def heal(people):
     upload(people, BODY)
     upload(people, SECRET, "models/bob/two", "bob")
-    cairn.wait_until("another look", lambda: sums(people) == (0, 0))
+    cairn.wait_until("the count without lost files", lambda: sums(people) == (0, 0))
 
 
 def visitor(people, who):
@@ -85,12 +85,12 @@ def test_the_operator_is_told(people):
     heal(people)
     page = operator.page("/admin")
     assert "lost-repos" not in [t.get("id") for t in page.iter("table")] and "Nothing is wrong" in said(page)
-    assert "nothing that files need is lost now" in said(page)  # text says that even then a disk may be failing
+    assert "nothing that files need is lost now" in said(page)  # the text adds that the disk may be failing all the same
 
 
-def test_no_page_says_that_nothing_is_lost_before_a_look(people):
+def test_no_page_says_that_nothing_is_lost_before_a_count(people):
     operator = visitor(people, "all")
-    cairn.wait_until("the first look", lambda: "Nothing is wrong" in said(operator.page("/admin")))
+    cairn.wait_until("the first count of lost files", lambda: "Nothing is wrong" in said(operator.page("/admin")))
     lose_unlooked(people)
     pages = []
 
@@ -98,7 +98,7 @@ def test_no_page_says_that_nothing_is_lost_before_a_look(people):
         pages.append(said(operator.page("/admin")))
         return "2 files are lost" in pages[-1]
 
-    cairn.wait_until("a look", looked)
+    cairn.wait_until("the count of lost files", looked)
     assert not [page for page in pages if "Nothing is wrong" in page or "nothing that files need is lost" in page]
 
 
@@ -187,7 +187,7 @@ def test_a_page_after_the_other(people):
         assert people.server.get(f"/v1/files?{wrong}", token=people.admin).status == 400
 
 
-def test_others_are_not_told_whose(people, issuer):
+def test_lost_files_of_others_are_not_listed(people, issuer):
     """The token of a repository lists the lost files of that repository, and no others."""
     lose(people)
     token = issuer.token("read write", repo="models/ann/one")
@@ -200,7 +200,7 @@ def test_a_restart_knows(people):
     lose(people)
     people.server.stop()
     people.server.start()
-    cairn.wait_until("a look", lambda: sums(people) == (2, 2))
+    cairn.wait_until("the count of lost files", lambda: sums(people) == (2, 2))
     heal(people)
 
 
@@ -211,4 +211,4 @@ def test_bytes_that_come_back_by_hand(people):
     lose(people)
     at.write_bytes(kept)
     assert people.ask("GET", "/ann/one/resolve/main/d/w.bin").body == BODY
-    cairn.wait_until("another look", lambda: sums(people) == (1, 1))
+    cairn.wait_until("the count after one file is back", lambda: sums(people) == (1, 1))

@@ -92,7 +92,7 @@ def check(folder, then, **options):
     server = cairn.Daemon(folder, **options)
     server.start()
     then.check(server)
-    assert then.upload(server, ledger.new_file(999)).status == 200, "it takes more"
+    assert then.upload(server, ledger.new_file(999)).status == 200, "the daemon takes another upload"
     server.kill()
     judged = subprocess.run([cairn.CAIRN, "fsck", "--json", "--data-dir", str(server.data)], capture_output=True, text=True, timeout=60)
     assert {p["kind"] for p in json.loads(judged.stdout)["problems"]} <= {"object.alone"}, judged.stdout
@@ -106,7 +106,7 @@ def test_power_loss(tmp_path, clock):
     work(faults, noted, clock)
     records = power.read_trace(trace)
     source = random.Random(6)
-    # Right before and after an acknowledgement, and at random places.
+    # Moments right before and after an acknowledgement, and at random.
     told = [i + 1 for i, r in enumerate(records) if r.kind == power.MARK and r.data.startswith(b"told")]
     moments = sorted(source.sample(told, MOMENTS // 2) + source.sample(range(1, len(records)), MOMENTS // 2))
     disk, at = power.Disk(), 0
@@ -141,4 +141,4 @@ def test_unrecorded_changes_count_as_not_synced(tmp_path):
     disk.catch_up(tmp_path, folder)
     assert disk.left(lambda *_: True) == {"data": None, "data/old": b"a" * 600}
     disk.catch_up(tmp_path, folder)
-    assert len(disk.since) == 3, "what it has it does not take again"
+    assert len(disk.since) == 3, "changes that the disk has already are not added again"

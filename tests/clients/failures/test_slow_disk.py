@@ -13,7 +13,7 @@ from authority import Authority
 from faults import FOR_EVER, HOLD, Faults
 from rates import pieces
 
-N = 2 * os.cpu_count() + 2  # uploads: more than the daemon has threads for so few connections
+N = 2 * os.cpu_count() + 2  # number of uploads: more than the threads that the daemon has for so few connections
 CARD = b'{"content":"' + b"x" * 3_000_000 + b'"}'
 QUERY = b"GET /v1/chunks/default/%064x HTTP/1.1\r\nHost: localhost\r\n\r\n" % 1
 
@@ -79,7 +79,7 @@ def slow_writes(faults):
 
 
 def be_slow(faults):
-    """Makes one write slow, so that the daemon knows that the disk is."""
+    """Makes one write slow, so that the daemon knows that the disk is slow."""
     hold_writes(faults, last=1)
     upload = Uploads(faults.server, xorbs(1, 1))
     wait_for_writes(faults, 1)
@@ -90,7 +90,7 @@ def be_slow(faults):
 
 
 def answered(sockets, seconds=30):
-    """Waits for the first answer. @return the sockets that have one"""
+    """Waits for the first answer. @return the sockets that have an answer"""
     return select.select(sockets, [], [], seconds)[0]
 
 
@@ -112,8 +112,8 @@ def test_no_other_waits_for_a_slow_disk(faults, bodies, status):
 
 
 @pytest.mark.files
-def test_a_write_that_hangs_has_one_thread(faults):
-    """The daemon does not know yet that the disk is slow. The next thread that wants to write learns it from the one that waits."""
+def test_a_hanging_write_holds_one_thread(faults):
+    """The daemon does not know yet that the disk is slow. The next thread that wants to write learns it from the waiting thread."""
     hold_writes(faults)
     first = Uploads(faults.server, xorbs(1, 3))
     wait_for_writes(faults, 1)
@@ -133,7 +133,7 @@ def test_a_write_that_hangs_has_one_thread(faults):
 
 @pytest.mark.files
 def test_a_worker_refuses_a_bad_body_early(faults):
-    """A worker that writes finds the body wrong, and answers before the rest of it has come."""
+    """While a worker writes the body, it finds that the body is wrong, and answers before the rest has come."""
     be_slow(faults)
     x = large_xorb(500)
     path, body = x.path(), bytearray(x.body())
@@ -179,7 +179,7 @@ class TestTime:
         faults.disarm()
         cairn.wait_until("the write to end", lambda: slow_writes(faults) > before)
         ticks = time.monotonic() + 1.5  # the thread that ends late requests looks once a second
-        cairn.wait_until("somebody to have looked", lambda: time.monotonic() > ticks)
+        cairn.wait_until("the thread that ends late requests to have looked", lambda: time.monotonic() > ticks)
         with s:
             s.sendall(rest)
             assert s.recv(4096).startswith(b"HTTP/1.1 200")

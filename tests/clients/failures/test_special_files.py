@@ -1,4 +1,4 @@
-"""A file in a data folder, or one that is given to a command, is not a regular file: a FIFO, on which open() would block, a folder or a link."""
+"""A file in a data folder, or an argument of a command, is not a regular file: a FIFO, on which open() would block, a folder or a link."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def test_a_fifo_in_a_data_folder_is_refused_at_once(start, name):
 
 
 @pytest.mark.parametrize("name", ["lock", "identity"])
-def test_a_fifo_that_need_not_be_read_keeps_no_daemon(start, name):
+def test_a_fifo_in_place_of_an_unread_file_blocks_no_start(start, name):
     with_fifo(start, name).start()
 
 

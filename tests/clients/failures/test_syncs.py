@@ -37,9 +37,6 @@ SPARE = (
 TWINS = ("main_confine folder", "data_dir_lock folder", "move_place_secret folder")
 
 
-# --- the lines that call sync ---------------------------------------------------------------------------------------------
-
-
 @functools.cache
 def lines_of(module, offset):
     """[(function, "lib/x.c:12")] of a return address, the innermost inlined function first."""
@@ -83,9 +80,6 @@ def lines_in_source():
                 elif CALL.search(line.split("/*")[0]) and inside not in HELPERS:
                     found.add(f"{path.relative_to(cairn.ROOT)}:{n}")
     return found
-
-
-# --- the work, and what it acknowledged -----------------------------------------------------------------------------------
 
 
 class Work:
@@ -377,9 +371,6 @@ def write_files(work):
     work.tell("lost", xorb_hash)
     work.run("pack", "delete", "data/packs/1.shard", xorb_hash)
     work.tell("zeroed", "data/packs/1.shard", xorb_hash)
-
-
-# --- judging what is left -------------------------------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=4096)

@@ -54,7 +54,7 @@ def error_of(reply):
 
 
 def outcome(server, device_code):
-    """The final answer to a program that polls at the prescribed pace. If it is told slow_down, it asks again and loses nothing."""
+    """Polls at the prescribed pace, as a program does. An answer slow_down makes it ask again, and loses nothing. @return the final answer"""
     heard = []
     cairn.wait_until("the pace", lambda: heard.append(ask(server, device_code)) or heard[-1].status == 200 or error_of(heard[-1]) != "slow_down")
     return heard[-1]
@@ -71,14 +71,11 @@ def keys_of(visitor):
     return {text(row[0]): row.find(".//input[@name='id']").get("value") for row in rows}
 
 
-# --- the stock command ------------------------------------------------------------------------------------------------
-
-
 class Terminal:
     """`hf` in a terminal of its own, so that it asks questions and reads keys."""
 
     def __init__(self, people, *words):
-        env = hf_client.environment(people.folder) | {"HF_ENDPOINT": people.server.url, "HF_HUB_DISABLE_TELEMETRY": "1", "NO_COLOR": "1", "TERM": "xterm"}
+        env = hf_client.hub_environment(people.folder, people.server) | {"NO_COLOR": "1", "TERM": "xterm"}
         # Without these variables: hf speaks differently to an agent, which may be running these tests.
         env = {name: value for name, value in env.items() if not re.search("AGENT|CLAUDE|CODEX|CURSOR|GEMINI|^AI", name)}
         self.end, inner = pty.openpty()
@@ -126,7 +123,7 @@ def test_hf_auth_login_with_enter(people, enter):
     assert reply.status == 200 and "let in" in text(parsed(reply))
     hf.read("expires in (29|30) days")
     assert hf.ends() == 0
-    env = hf_client.environment(people.folder) | {"HF_ENDPOINT": people.server.url}
+    env = hf_client.hub_environment(people.folder, people.server)
     said = subprocess.run([*HF, "auth", "whoami", "--format", "json"], env=env, capture_output=True, text=True, timeout=60)
     assert json.loads(said.stdout)["user"] == "ann", said
     listed = subprocess.run([*HF, "auth", "list"], env=env, capture_output=True, text=True, timeout=60).stdout
@@ -137,7 +134,7 @@ def test_hf_auth_login_with_enter(people, enter):
     assert people.server.get("/api/whoami-v2", token=stored).status == 401
 
 
-def test_hf_hears_that_it_was_denied(people, enter):
+def test_hf_shows_that_the_sign_in_was_denied(people, enter):
     hf = Terminal(people, "auth", "login")
     hf.read("Paste an access token")
     hf.press("\r", "enter the code")
@@ -147,20 +144,17 @@ def test_hf_hears_that_it_was_denied(people, enter):
     assert hf.ends() != 0
 
 
-@pytest.mark.parametrize("options, words", [({"no_hub": True}, "hf auth login --token"), ({"token_key": None}, "leave HF_TOKEN away")])
+@pytest.mark.parametrize("options, words", [({"no_hub": True}, "hf auth login --token"), ({"token_key": None}, "leave HF_TOKEN out")])
 def test_a_server_without_accounts_refuses_device_login(start, issuer, tmp_path, options, words):
-    """hf shows the sentence with the reason."""
+    """hf shows the server's sentence, which has the reason."""
     server = start(**{name: value for name, value in ({"token_key": issuer.folder} | options).items() if value})
     for path in ("/oauth/device", "/oauth/token"):
         reply = form(server, path, client_id=CLIENT)
         assert reply.status == 501 and reply.json()["code"] == "hub.left_out", reply
-    env = hf_client.environment(tmp_path / "home") | {"HF_ENDPOINT": server.url, "HF_HUB_DISABLE_TELEMETRY": "1"}
+    env = hf_client.hub_environment(tmp_path / "home", server)
     script = "from huggingface_hub import interpreter_login; interpreter_login()"
     done = subprocess.run([sys.executable, "-c", script], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     assert done.returncode != 0 and words in done.stderr, done.stderr[-2000:]
-
-
-# --- the two codes ----------------------------------------------------------------------------------------------------
 
 
 def test_codes(people, enter):
@@ -179,11 +173,11 @@ def test_codes(people, enter):
     reply = outcome(people.server, codes["device_code"])
     assert reply.status == 200 and reply.headers["Cache-Control"] == "no-store", reply
     given = reply.json()
-    assert given["token_type"] == "bearer" and set(given) == {"access_token", "token_type"}, "one that does not end has no end"
+    assert given["token_type"] == "bearer" and set(given) == {"access_token", "token_type"}, "a key without an end has no expires_in"
     me = people.server.get("/api/whoami-v2", token=given["access_token"]).json()
     assert me["auth"]["accessToken"]["displayName"] == "laptop" and me["auth"]["accessToken"]["role"] == "read"
     assert "laptop" in keys_of(ann)
-    assert error_of(outcome(people.server, codes["device_code"])) == "expired_token", "no key comes twice"
+    assert error_of(outcome(people.server, codes["device_code"])) == "expired_token", "a key is given only once"
 
 
 def test_nothing_of_a_code_is_stored(people, enter):
@@ -198,7 +192,7 @@ def test_nothing_of_a_code_is_stored(people, enter):
             assert code.encode() not in held
 
 
-def test_a_program_that_is_denied_stays_so(people, enter):
+def test_a_denied_device_code_stays_denied(people, enter):
     codes, ann = begin(people.server), enter("ann")
     assert answer(ann, codes, "deny").status == 200
     for who in (ann, enter("bob")):
@@ -249,7 +243,7 @@ def test_bad_questions(people, enter, fields, error):
     codes = begin(people.server)
     assert answer(enter("ann"), codes).status == 200
     assert error_of(ask(people.server, **{"device_code": codes["device_code"]} | fields)) == error
-    assert outcome(people.server, codes["device_code"]).status == 200, "and that one still gets the key"
+    assert outcome(people.server, codes["device_code"]).status == 200, "the client with the right code still gets the key"
 
 
 def test_bad_beginnings(people):
@@ -260,9 +254,6 @@ def test_bad_beginnings(people):
             assert people.server.post(path, body).status == 400
         assert people.server.post(path, b"client_id=" + b"x" * 5000).status == 413
         assert people.server.get(path).status in (404, 405)
-
-
-# --- attacks ----------------------------------------------------------------------------------------------------------
 
 
 def test_strangers_learn_nothing_of_codes(people):
@@ -290,7 +281,7 @@ def test_guessing_is_slow(people, enter):
     codes, bob = begin(people.server), enter("bob")
     statuses = [bob.get("/login/device?user_code=BCDF-BCDF").status for _ in range(40)]
     assert statuses[:30] == [400] * 30 and 403 in statuses[30:], statuses
-    assert 403 in [answer(bob, codes).status for _ in range(3)], "not even the right one"
+    assert 403 in [answer(bob, codes).status for _ in range(3)], "after too many guesses even the right code is refused"
     assert answer(enter("ann"), codes).status == 200
 
 
@@ -327,7 +318,7 @@ def test_a_key_that_makes_no_keys_confirms_no_code(people, enter):
     assert error_of(ask(people.server, codes["device_code"])) == "authorization_pending"
 
 
-def test_the_key_goes_with_that_of_the_session(people, enter, issuer):
+def test_the_key_is_revoked_with_the_session_key(people, enter, issuer):
     key = make_key(people.server, issuer.token("admin"), account="ann", scope="write", name="first")["key"]
     ann, first = enter("ann"), Visitor(people.server).sign_in(key)
     before, after = begin(people.server), begin(people.server)
@@ -337,7 +328,7 @@ def test_the_key_goes_with_that_of_the_session(people, enter, issuer):
     assert people.server.get("/api/whoami-v2", token=child).status == 200
     is_away(ann.send("/settings/keys/revoke", id=keys_of(ann)["first"]), "/settings/keys")
     assert people.server.get("/api/whoami-v2", token=child).status == 401
-    assert error_of(outcome(people.server, after["device_code"])) == "invalid_grant", "what was confirmed is not given any more"
+    assert error_of(outcome(people.server, after["device_code"])) == "invalid_grant", "after the revocation a confirmed code gives no key"
 
 
 def test_an_account_has_as_many_keys_as_may_be(people, enter):
@@ -370,11 +361,11 @@ def test_the_key_ends_when_it_was_said(start, issuer, tmp_path, clock):
     assert answer(Visitor(people.server).sign_in(short), hour, days="7").status == 200
     given = {name: outcome(people.server, codes["device_code"]).json() for name, codes in (("week", week), ("hour", hour))}
     assert 7 * 86400 - 60 <= given["week"]["expires_in"] <= 7 * 86400
-    assert 3500 <= given["hour"]["expires_in"] <= 3600, "no longer than the key of the session"
+    assert 3500 <= given["hour"]["expires_in"] <= 3600, "the key ends no later than the key of the session"
     clock.move(7 * 86400 + 1)
     assert people.server.get("/api/whoami-v2", token=given["week"]["access_token"]).status == 401
 
 
-def test_through_a_proxy_that_keeps_a_path(start, issuer):
+def test_through_a_proxy_below_a_path(start, issuer):
     server = start(token_key=issuer.folder, public_url="https://hub.example/cairn")
     assert begin(server)["verification_uri"] == "https://hub.example/cairn/login/device"

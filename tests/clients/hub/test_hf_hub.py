@@ -105,7 +105,7 @@ def test_expired_token_is_renewed(guarded, make_key):
         info = upload(b"renewed" + CONTENT, **stale, token_refresh_url=route(between.url, "write"))
         group = hf_xet.XetSession().new_download_stream_group(**stale, token_refresh_url=route(between.url, "read"))
         assert b"".join(group.download_stream(info)) == b"renewed" + CONTENT
-        assert between.statuses("/api/models") == [200, 200], "once each for writing and reading"
+        assert between.statuses("/api/models") == [200, 200], "one token for writing and one for reading"
         for request in between.requests:
             if request.route == "/v1/fetch":
                 assert "authorization" not in request.headers

@@ -43,7 +43,7 @@ def test_uploads_deduplicates_and_downloads(start, issuer, tmp_path, version):
     before = server.received("xorbs")
     longer = kept(tmp_path, "longer", noise + b"and a new end" * 1000)
     [longer_hash] = session(server, tmp_path / "third", version, token, [longer])
-    assert server.received("xorbs") - before < MIB, "the server received what it had"
+    assert server.received("xorbs") - before < MIB, "the server received bytes that it had"
 
     reply = hf_client.download(server, tmp_path / "today", [{"hash": longer_hash, "size": longer.stat().st_size, "how": "file"}], token)
     assert reply == [{"bytes": longer.stat().st_size, "sha256": hashlib.sha256(longer.read_bytes()).hexdigest()}]

@@ -18,7 +18,7 @@ from plain_calls import read, seen, upload
 
 def test_key_is_told_once(guarded, admin):
     made = make_key(guarded, admin, name="laptop", repo="alice/one", scope="read write")
-    assert re.fullmatch("hf_[A-Za-z0-9]{49}", made["key"]), "@huggingface/hub and llama.cpp send no other"
+    assert re.fullmatch("hf_[A-Za-z0-9]{49}", made["key"]), "@huggingface/hub and llama.cpp send only keys of this form"
     assert {k: made[k] for k in ("name", "repo", "scope")} == {"name": "laptop", "repo": "models/alice/one", "scope": "read write"}
     make_key(guarded, admin, name="laptop")
     listed = guarded.get("/v1/keys", token=admin)
@@ -30,7 +30,7 @@ def test_key_is_told_once(guarded, admin):
     guarded.stop()
     held = b"".join(p.read_bytes() for p in guarded.data.rglob("*") if p.is_file())
     secret = made["key"].removeprefix("hf_")
-    assert secret.encode() not in held, "only its digest is kept"
+    assert secret.encode() not in held, "only the digest of a key is kept"
     assert secret not in guarded.log()
 
 
@@ -110,7 +110,7 @@ def test_tokens_of_a_key_share_its_rate(start, issuer, admin):
     assert len(tokens) == 30
     path = f"/v1/chunks/default/{'12' * 32}"
     asked = [server.get(path, token=token).status for token in tokens]
-    assert asked[:10] == [404] * 10 and asked.count(429) > 10, "more tokens are not more requests"
+    assert asked[:10] == [404] * 10 and asked.count(429) > 10, "more tokens do not allow more requests"
     assert server.get(path, token=token_of(ask(server, other["key"]))).status == 404
 
 
@@ -121,7 +121,9 @@ def test_tokens_are_for_the_service_and_of_its_issuer(start, issuer, admin):
     assert server.get(path, token=issuer.token("read", **bound)).status == 404
     cairn.is_error(server.get(path, token=issuer.token("read")), 401, "token.audience")
     cairn.is_error(server.get(path, token=issuer.token("read", **bound | {"aud": "other"})), 401, "token.audience")
-    cairn.is_error(server.get(path, token=issuer.token("read", **bound | {"iss": "another"})), 401, "token.issuer")
+    other = server.get(path, token=issuer.token("read", **bound | {"iss": "another"}))
+    cairn.is_error(other, 401, "token.issuer")
+    assert b'"hub"' in other.body and b'"another"' in other.body, other  # both issuers are named
     made = make_key(server, issuer.token("admin", **bound))
     token = token_of(ask(server, made["key"]))
     assert server.get(path, token=token).status == 404
@@ -136,7 +138,7 @@ def test_tokens_are_for_the_service_and_of_its_issuer(start, issuer, admin):
     ({"token_issuer": "hub"}, "token_audience"),
     ({"token_audience": "any"}, "token_issuer"),
 ])
-def test_tokens_that_are_not_bound_are_told(start, issuer, settings, missing):
+def test_a_missing_audience_or_issuer_is_logged(start, issuer, settings, missing):
     """A service without an audience accepts no token that names one. Its log warns which of audience and issuer it does not check."""
     server = start(token_key=issuer.folder, **settings)
     path = f"/v1/chunks/default/{'12' * 32}"
@@ -202,7 +204,7 @@ def test_token_reads_its_repository_and_the_operators(guarded, admin, make):
     assert [seen(guarded, public, t) for t in (get, write, theirs)] == [200] * 3
     assert read(guarded, file, get) == b"".join(file.terms[0][0].data)
     xorb = make([9003], 3)
-    assert guarded.put_xorb(xorb, token=get).status == 403, "a read token on a write route"
+    assert guarded.put_xorb(xorb, token=get).status == 403, "a read token is refused on a write route"
     assert guarded.post("/v1/shards", b"", token=get).status == 403
     assert guarded.request("DELETE", f"/v1/files/{xet.text(file.hash())}", token=write).status == 403
 
@@ -215,7 +217,7 @@ def test_a_key_is_refused_beyond_its_scope_and_repository(guarded, admin):
     cairn.is_hub_error(ask(guarded, reader, "datasets/alice/one"), 403, "key.repo")
     writer = make_key(guarded, admin, repo="datasets/alice/one", scope="write")["key"]
     assert ask(guarded, writer, "datasets/alice/one", WRITE).status == 200
-    assert ask(guarded, writer, "datasets/alice/one", READ).status == 200, "who writes also reads"
+    assert ask(guarded, writer, "datasets/alice/one", READ).status == 200, "a key that writes also reads"
     for repo in ("models/a/b", "datasets/c/d", "spaces/e/f"):
         assert ask(guarded, make_key(guarded, admin, scope="admin")["key"], repo, WRITE).status == 200
 
@@ -262,7 +264,7 @@ def test_without_tokens_any_key_will_do(server, make):
     assert reply.json()["casUrl"] == server.url
 
 
-def test_server_that_cannot_sign(start, issuer, admin):
+def test_a_server_without_a_signing_key_gives_no_token(start, issuer, admin):
     (issuer.folder / "hs256").unlink()
     server = start(token_key=issuer.folder)
     admin = issuer.token("admin", "ES256")
@@ -291,9 +293,6 @@ def test_token_expires(start, issuer, clock):
     clock.move(200)
     assert server.get(path, token=token).status == 401
     assert server.get(path, token=token_of(ask(server, key))).status == 404
-
-
-# --- how long a key is valid, and when it was last used -------------------------------------------------------------------------
 
 
 def test_a_key_expires(start, issuer, clock):
@@ -325,12 +324,12 @@ def test_when_a_key_was_used(start, issuer, clock):
 
     assert used() == 0
     token_of(ask(server, made["key"]))
-    cairn.wait_until("a use", lambda: used() > 0)
+    cairn.wait_until("the first use to be written", lambda: used() > 0)
     first, before = used(), writes()
     assert abs(first - time.time()) < 300
     for _ in range(5):
         token_of(ask(server, made["key"]))
-    assert used() == first and writes() == before, "at most once an hour"
+    assert used() == first and writes() == before, "a use is written at most once an hour"
     clock.move(3700)
     assert server.get("/api/whoami-v2", headers={"Authorization": f"Bearer {made['key']}"}).status == 200
-    cairn.wait_until("another", lambda: used() >= first + 3600)
+    cairn.wait_until("a later use to be written", lambda: used() >= first + 3600)

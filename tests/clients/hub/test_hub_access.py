@@ -54,7 +54,7 @@ def refused(call, status, rule):
 
 
 def reads(people, hashes, who, repo="ann/one"):
-    """Can this person read the files? Every way to them must give the same answer."""
+    """Can this person read the files? Every route to them must give the same answer."""
     sha256, hash_ = hashes
     copy = {"type": "copyFile", "path": f"{who}.bin", "xetHash": hash_, "sourceRepoType": "model", "sourceRepoId": repo}
     key = people.keys[who]
@@ -95,7 +95,7 @@ def test_a_request_is_answered_by_hand(people, gated):
     ann.accept_access_request("ann/one", "bob")
     assert lists(people) == {"accepted": ["bob"]} and asked(people) == "accepted" and reads(people, hashes, "bob")
     assert not reads(people, hashes, "rita") and not reads(people, hashes, "nobody")
-    assert commit(people, text("x", "x"), who="bob").status == 403, "who is let in does not write"
+    assert commit(people, text("x", "x"), who="bob").status == 403, "a user who is let in may not write"
     ann.cancel_access_request("ann/one", "bob")
     assert lists(people) == {"pending": ["bob"]} and not reads(people, hashes, "bob")
     ann.reject_access_request("ann/one", request_id=request.request_id, rejection_reason="nö, „<b>“")
@@ -150,7 +150,7 @@ def test_without_a_gate(people, gated):
     ann.update_repo_settings("ann/one", gated=False)
     for call in (lambda: list(ann.list_pending_access_requests("ann/one")), lambda: ann.grant_access("ann/one", "rita"), lambda: ann.cancel_access_request("ann/one", "bob")):
         refused(call, 400, "access.open")
-    assert asked(people) == "accepted", "whoever may read need not ask"
+    assert asked(people) == "accepted", "users who may read need not ask"
     ann.update_repo_settings("ann/one", gated="manual")
     assert reads(people, hashes, "bob")
     # Nobody can ask for access to a private repository, not even those who had access before.

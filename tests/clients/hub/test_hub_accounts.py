@@ -37,7 +37,7 @@ def test_whoami_names_the_account_and_its_organisations(guarded, admin):
     assert post(guarded, "/v1/quotas", {"place": "ann", "quota_bytes": 1000}, admin).status == 200
     assert HfApi(endpoint=guarded.url, token=key).whoami()["storageQuota"] == 1000
     for who in ({"account": "ann"}, {}):
-        assert "storageQuota" not in whoami(guarded, make_key(guarded, admin, **who)["key"]).json(), "who may not add to it is not told"
+        assert "storageQuota" not in whoami(guarded, make_key(guarded, admin, **who)["key"]).json(), "people who may not add to an account are not told its quota"
     assert whoami(guarded, make_key(guarded, admin, account="ann")["key"]).json()["auth"]["accessToken"]["role"] == "read"
     assert whoami(guarded, make_key(guarded, admin, account="team")["key"]).json()["type"] == "org"
     assert whoami(guarded, make_key(guarded, admin)["key"]).json()["name"] == "operator"
@@ -66,7 +66,7 @@ def test_whoami_refuses_wrong_keys_and_headers(guarded, admin, issuer):
     for credentials in (f"u:{key}\0", f"u:{key}\0more", f"u\0:{key}"):
         basic = base64.b64encode(credentials.encode()).decode()
         reply = guarded.get("/api/whoami-v2", headers={"Authorization": f"Basic {basic}"})
-        assert cairn.is_hub_error(reply, 401, "key.unknown") == words, "a zero byte ends nothing unseen"
+        assert cairn.is_hub_error(reply, 401, "key.unknown") == words, "a zero byte does not end a header unnoticed"
     with pytest.raises(HfHubHTTPError) as refused:
         HfApi(endpoint=guarded.url, token=other).whoami()
     assert "Invalid user token" in str(refused.value)
@@ -205,9 +205,6 @@ def test_they_survive_a_backup(guarded, admin, tmp_path):
     data.rename(guarded.data)
     guarded.start()
     assert whoami(guarded, key).json()["orgs"][0]["name"] == "team"
-
-
-# --- the command ------------------------------------------------------------------------------------------------------
 
 
 def test_the_commands(guarded, admin):

@@ -64,7 +64,7 @@ def test_lists_by_pages(people):
     assert len(list(people.api().list_models(author="ann", limit=None))) == 5
     operations = [CommitOperationAdd(f"f{i}", b"x") for i in range(1001)]
     people.api().create_commit("ann/r0", operations, commit_message="many")
-    assert len(list(people.api().list_repo_tree("ann/r0"))) == 1002, "of two pages"
+    assert len(list(people.api().list_repo_tree("ann/r0"))) == 1002, "the list has two pages"
     assert strays(people) == []
 
 

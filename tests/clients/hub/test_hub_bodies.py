@@ -50,9 +50,6 @@ def commit_of(n):
     return lines(*files, text("last", "z" * last)), b"x" * 1000
 
 
-# --- memory -----------------------------------------------------------------------------------------------------------
-
-
 def stall(stack, server, path, n_bytes, key=None):
     """Sends a body without its last byte."""
     s = stack.enter_context(begin(server, "POST", path, n_bytes, key))
@@ -124,9 +121,6 @@ def test_memory_of_bodies_is_kept_for_the_next_one_and_freed_later(start):
 
     cairn.wait_until("memory to be kept", is_kept)
     cairn.wait_until("memory to be freed", lambda: kept() == 0)
-
-
-# --- short and long ---------------------------------------------------------------------------------------------------
 
 
 def ask_commit(people, n):
@@ -210,9 +204,6 @@ def test_telemetry_of_any_length(start):
     wait_until_gone(server)
 
 
-# --- no room on the disk ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.files
 def test_a_full_disk_refuses_long_ones(start):
     """Long bodies are refused. Short ones, such as most requests that free space, are accepted."""
@@ -237,25 +228,14 @@ def test_they_count_as_the_sender_s(start):
     assert server.post("/api/validate-yaml", of_length(300_000, content="")).status == 200
 
 
-@contextlib.contextmanager
-def started(found):
+@pytest.fixture
+def faults(tmp_path):
+    """Faults of the files of bodies. The index works as always. If it failed, the daemon would refuse a request before its body."""
+    found = Faults(tmp_path / "faults", below="tmp")
     found.server.start()
     yield found
     found.disarm()
     found.server.stop()
-
-
-@pytest.fixture
-def faults(tmp_path):
-    with started(Faults(tmp_path / "faults")) as found:
-        yield found
-
-
-@pytest.fixture
-def faults_of_bodies(tmp_path):
-    """The index is read as always, also by whoever opens one more connection."""
-    with started(Faults(tmp_path / "faults", below="tmp")) as found:
-        yield found
 
 
 @pytest.mark.files
@@ -309,9 +289,9 @@ def cut(server, n_bytes):
         ("/v1/shards", xet.TAG + bytes(9 * MIB), 400),
     ],
 )
-def test_a_body_with_a_truncated_file(faults_of_bodies, path, body, after):
+def test_a_body_with_a_truncated_file(faults, path, body, after):
     """The daemon cannot read back what it wrote, as on a failing disk. The upload is answered 500, and the daemon goes on."""
-    faults, server, replies = faults_of_bodies, faults_of_bodies.server, []
+    server, replies = faults.server, []
     assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
     faults.arm({"pread", "mmap"}, HOLD, 1, FOR_EVER)
     asking = threading.Thread(target=lambda: replies.append(server.post(path, body)))

@@ -26,12 +26,9 @@ def data():
     return random.Random(5).randbytes(3_000_000)
 
 
-# --- the command ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.commands
 def test_hf_buckets(people):
-    """The commands create, list, info, settings, move, remove, delete."""
+    """The commands create, list, info, settings, move, remove and delete."""
     assert "ann/data" in people.hf("buckets", "create", "data", "--private")
     people.hf("buckets", "create", "ann/data", fails=True)
     people.hf("buckets", "create", "ann/data", "--exist-ok")
@@ -44,7 +41,7 @@ def test_hf_buckets(people):
     people.api().update_bucket_settings("ann/data", private=False)
     assert people.api("nobody").bucket_info("ann/data").private is False
     people.hf("buckets", "move", "ann/data", "ann/moved")
-    assert people.api().bucket_info("ann/data").id == "ann/moved", "the former name leads there"
+    assert people.api().bucket_info("ann/data").id == "ann/moved", "the former name leads to the bucket"
     people.hf("buckets", "delete", "ann/moved", "--yes")
     with pytest.raises(BucketNotFoundError):
         people.api().bucket_info("ann/data")
@@ -61,7 +58,7 @@ def test_hf_sync_both_ways(people, data, tmp_path):
         os.utime(here / name, (1600000000, 1600000000.123))
     people.hf("buckets", "create", "ann/data")
     people.hf("sync", here, "hf://buckets/ann/data/run")
-    assert "othing to sync" in people.hf("sync", here, "hf://buckets/ann/data/run"), "the second time"
+    assert "othing to sync" in people.hf("sync", here, "hf://buckets/ann/data/run"), "the second sync has nothing to do"
     people.hf("sync", "hf://buckets/ann/data/run", there)
     assert {str(p.relative_to(there)): p.read_bytes() for p in there.rglob("*") if p.is_file()} == files
     assert "othing to sync" in people.hf("sync", "hf://buckets/ann/data/run", there)
@@ -115,7 +112,7 @@ def test_the_file_system(people, data):
 
 
 def test_without_tokens(server, tmp_path, data):
-    """Clients are given nothing but the address. Whoever asks is then the operator, and has their own buckets. Deleting a file frees its bytes."""
+    """Clients are given nothing but the address. Everybody is then the operator, with buckets of their own. Deleting a file frees its bytes."""
     api = HfApi(endpoint=server.url, token=False)
     assert api.create_bucket("data").url == f"{server.url}/buckets/operator/data"
     (tmp_path / "f").write_bytes(data)
@@ -126,9 +123,6 @@ def test_without_tokens(server, tmp_path, data):
     assert server.request("HEAD", f"/v1/files/{hash_}").status == 200
     api.batch_bucket_files("operator/data", delete=["f"])
     assert server.request("HEAD", f"/v1/files/{hash_}").status == 404
-
-
-# --- what the JavaScript client sends ---------------------------------------------------------------------------------
 
 
 def test_javascripts_exchanges(people, data):
@@ -155,9 +149,6 @@ def test_javascripts_exchanges(people, data):
     missing = people.ask("GET", "/buckets/ann/js/resolve/none", **look)
     assert (missing.status, missing.headers["X-Error-Code"]) == (404, "EntryNotFound")
     assert people.batch("ann/js", delete("a/b.bin"), delete("a/b.bin")).json() == {"success": True, "processed": 2, "succeeded": 2, "failed": []}
-
-
-# --- the routes -------------------------------------------------------------------------------------------------------
 
 
 def test_resolve(people, data):
@@ -244,7 +235,7 @@ def test_a_batch(people, data):
     assert people.batch("ann/other", copy("x", hash_, "ann/data")).json()["success"]
     assert people.batch("ann/other", copy("y", hash_, "ann/none")).status == 422
     assert people.batch("ann/other", copy("y", hash_, "ann/data", "model")).status == 422
-    assert people.batch("ann/other", copy("y", ZEROS, "ann/data")).status == 422, "no empty file is there to copy"
+    assert people.batch("ann/other", copy("y", ZEROS, "ann/data")).status == 422, "the source has no empty file to copy"
     assert people.ask("GET", "/buckets/ann/other/resolve/x").body == b"some bytes"
     path = "/api/buckets/ann/data/batch"
     for wrong in (b"x", b"[]", b'{"type":"addFile"}', b'{"type":"addfile","path":"q"}', b'{"path":"q"}', b"\xff"):
@@ -323,7 +314,7 @@ def test_without_a_key_nothing_is_seen_if_so_set(start, issuer, admin, tmp_path)
         assert shut.status == 401 and shut.body == absent.body, path
         assert people.ask("GET", path, "bob").status == 200
     for account in ("ann", "who-is-this"):
-        assert people.ask("GET", f"/api/buckets/{account}", "nobody").json() == [], "not even who has an account"
+        assert people.ask("GET", f"/api/buckets/{account}", "nobody").json() == [], "without a key nobody learns who has an account"
 
 
 def test_a_key_for_another_repository_opens_no_bucket(people, admin):
@@ -371,16 +362,13 @@ def test_a_list_in_pages(people):
     assert [b.id for b in people.api().list_buckets("ann", search="many")] == [f"ann/many{i}" for i in range(1200)]
 
 
-# --- what is kept, and what goes --------------------------------------------------------------------------------------
-
-
 def collect(server, admin):
     reply = server.post("/v1/gc", b"", token=admin)
     assert reply.status == 200, reply
 
 
 @pytest.mark.skipif(cairn.DAEMONS, reason="daemons collect nothing while their clocks are not the index's")
-def test_a_collection_takes_files_that_no_path_has(start, issuer, clock, tmp_path, data):
+def test_a_collection_removes_files_without_a_path(start, issuer, clock, tmp_path, data):
     """A file under a path stays. Files that were deleted, overwritten, or dropped with their bucket go after two collections."""
     server = start(token_key=issuer.folder, test_clock=clock.path, gc_grace="15d")
     admin = issuer.token("admin", expires_s=10**8)

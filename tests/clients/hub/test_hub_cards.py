@@ -157,7 +157,7 @@ def test_a_model_without_a_readme_is_told_by_its_configuration(people):
         "---\na: \x07\n---\n",
     ],
 )
-def test_a_head_that_cannot_be_read_says_nothing(people, body):
+def test_an_invalid_card_lists_nothing(people, body):
     make(people)
     readme(people, README)
     readme(people, body)
@@ -200,5 +200,5 @@ def test_cards_of_repositories_from_before_are_read_at_the_start(people):
         index.execute("DELETE FROM tag")
         index.execute("DELETE FROM card")
     people.server.start()
-    assert people.ask("GET", "/api/models/ann/one").json()["tags"] == TAGS, "read at once, though not kept yet"
+    assert people.ask("GET", "/api/models/ann/one").json()["tags"] == TAGS, "the card is read at once, though it is not kept yet"
     cairn.wait_until("the card is kept", lambda: people.ask("GET", "/api/models?filter=nice").json() != [])

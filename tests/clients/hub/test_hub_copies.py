@@ -27,7 +27,7 @@ def test_files_are_copied_between_repositories(people, admin, data, tmp_path):
     # hf cp also copies to a bucket. There the client uploads text files.
     people.make("ann/box", private=True)
     people.hf("cp", "hf://models/team/one/d/", "hf://buckets/ann/box/d/")
-    assert people.paths("ann/box") == ["d/a.txt", "d/w.bin"] and stats() <= before + 200, "no large byte is stored again"
+    assert people.paths("ann/box") == ["d/a.txt", "d/w.bin"] and stats() <= before + 200, "no bytes of large files are stored again"
     people.api("adam").delete_repo("team/one")
     collect(people, admin)
     for place in ("ann/one/resolve/main/e/w.bin", "datasets/ann/data/resolve/main/w.bin", "buckets/ann/box/resolve/d/w.bin"):

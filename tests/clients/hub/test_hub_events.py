@@ -60,7 +60,7 @@ def test_changes_of_a_bucket_are_sent_as_events(people):  # noqa: F811
     assert changes(follow(people, f"?cursor={cursor(events)}")) == []
 
 
-def test_changes_that_are_not_kept_any_more(people):  # noqa: F811
+def test_changes_before_the_kept_ones_restart_the_listing(people):  # noqa: F811
     people.make("ann/one")
     people.put("ann/one", "first", b"")
     first = cursor(follow(people))

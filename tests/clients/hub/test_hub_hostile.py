@@ -156,13 +156,13 @@ def test_the_hub_counts_requests_by_account(start, issuer, tmp_path):
     make(people)
     keys = [make_key(people.server, issuer.token("admin"), account="bob", scope="read")["key"] for _ in range(2)]
     assert 90 <= counted(lambda: people.server.get("/api/whoami-v2", token=keys[0])) < 200
-    assert people.server.get("/api/whoami-v2", token=keys[1]).status == 200, "not known yet"
+    assert people.server.get("/api/whoami-v2", token=keys[1]).status == 200, "the first request of a key counts for the address, because its account is not known yet"
     assert counted(lambda: people.server.get("/api/whoami-v2", token=keys[1])) < 100
     assert people.server.get("/api/models/ann/one").status == 200
     tokens = [token_of(people.server.get("/api/models/ann/one/xet-read-token/main")) for _ in range(60)]
     asked = iter(tokens * 5)
     statuses = [people.server.get(f"/v1/chunks/default/{'12' * 32}", token=next(asked)).status for _ in range(300)]
-    assert 429 in statuses, "a new token is no new budget"
+    assert 429 in statuses, "a new token has no budget of its own"
 
 
 def test_sessions_and_signed_addresses_count_for_their_account(start, issuer, tmp_path):
@@ -171,7 +171,7 @@ def test_sessions_and_signed_addresses_count_for_their_account(start, issuer, tm
     make(people)
     bob, other = (Visitor(people.server).sign_in(people.keys["bob"]) for _ in range(2))
     assert 90 <= counted(lambda: bob.get("/settings/keys")) < 200
-    assert other.get("/settings/keys").status == 200, "not known yet"
+    assert other.get("/settings/keys").status == 200, "the first request of a session counts for the address, because its account is not known yet"
     assert counted(lambda: other.get("/settings/keys")) < 100
     assert Visitor(people.server).get("/ann/one").status == 200
     lfs.put(people, "ann/one", b"object")

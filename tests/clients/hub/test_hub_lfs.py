@@ -25,9 +25,6 @@ def stored(server):
     return cairn.look(server.data, "SELECT coalesce(sum(stored), 0) FROM xorb")
 
 
-# --- git --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("prefix,type", [("", "model"), ("datasets/", "dataset"), ("spaces/", "space"), ("kernels/", "kernel")])
 def test_push_clone_pull(people, tmp_path, prefix, type):
     git = Git(tmp_path / "git")
@@ -68,9 +65,6 @@ def test_credentials(people, tmp_path, kind):
         assert (git.clone("clone") / "a.bin").read_bytes() == data
 
 
-# --- other clients ----------------------------------------------------------------------------------------------------
-
-
 def test_by_xet(people):
     """@huggingface/hub and older huggingface_hub ask for the xet transfer. They send the bytes to the store with the token of the answer; plain downloads
     give them back."""
@@ -89,7 +83,7 @@ def test_by_xet(people):
     file = xet.File([(xorb, 0, 3)], xet.raw(oid(data)))
     assert people.server.post("/v1/shards", xet.shard([file], [xorb]), token=token).status == 200
     reply = batch(people, "ann/weights", "upload", data, **asked)
-    assert "actions" not in reply.json()["objects"][0], "what is there is not sent again"
+    assert "actions" not in reply.json()["objects"][0], "bytes that are there are not sent again"
     reply = batch(people, "ann/weights", "download", data, transfers=["lfs-standalone-file", "xet", "basic", "ssh"])
     assert reply.json()["transfer"] == "basic"
     assert people.server.request("GET", place(people, reply)).body == data
@@ -158,15 +152,12 @@ def test_bad_batches(people):
         assert people.ask("POST", f"/ann/weights.git/info/lfs/{path}", body={}).status == 404
 
 
-# --- bodies that lie --------------------------------------------------------------------------------------------------
-
-
 def is_lfs_error(reply, status, code):
     return reply.status == status and reply.json()["code"] == code and reply.json()["message"]
 
 
 @pytest.mark.parametrize("n", [1000, 3_000_000])
-def test_a_body_that_lies(people, n):
+def test_a_body_with_other_bytes_is_refused(people, n):
     """A body with other bytes or another length is refused. It makes no file and no claim; the chunks stored meanwhile are garbage for the next collection."""
     data = random.Random(4).randbytes(n)
     where = place(people, batch(people, "ann/weights", "upload", data))
@@ -200,7 +191,7 @@ def test_addresses_are_signed(people):
     wrong += [where.replace(f"/lfs/{number}/", f"/lfs/{number + 1}/"), where.replace("alone=1", "alone=0"), where.replace("exp=", "exp=9")]
     for path in wrong:
         assert is_lfs_error(people.server.request("PUT", path, body=data), 403, "lfs.signature"), path
-    assert is_lfs_error(people.server.request("GET", where), 403, "lfs.signature"), "it was signed for PUT"
+    assert is_lfs_error(people.server.request("GET", where), 403, "lfs.signature"), "the address was signed for PUT"
     assert people.server.request("PUT", where, body=data).status == 200
 
 
@@ -234,16 +225,13 @@ def test_kill_in_the_middle(people):
     data = random.Random(7).randbytes(6_000_000)
     where = place(people, batch(people, "ann/weights", "upload", data))
     s = send_half(people, where, data)
-    cairn.wait_until("half of it", lambda: people.server.metrics()["cairn_spool_bytes"] > 0)
+    cairn.wait_until("a part of the body", lambda: people.server.metrics()["cairn_spool_bytes"] > 0)
     people.server.kill()
     s.close()
     people.server.start()
     assert rows(people.server, "file", "file_owner", "xorb") == {"file": 0, "file_owner": 0, "xorb": 0}
     put(people, "ann/weights", data)
     assert get(people, "ann/weights", data).body == data
-
-
-# --- to whom objects belong -------------------------------------------------------------------------------------------
 
 
 def test_collections_keep_objects(start, issuer, admin, tmp_path):
@@ -262,7 +250,7 @@ def test_a_gate(people):
     put(people, "ann/weights", data)
     assert people.ask("PUT", "/api/models/ann/weights/settings", "ann", {"private": False, "gated": "manual"}).status == 200
     assert is_lfs_error(batch(people, "ann/weights", "download", data, who="bob"), 403, "repo.gated")
-    assert is_lfs_error(batch(people, "ann/weights", "download", data, who="nobody"), 401, "repo.gated"), "git-lfs asks for a key"
+    assert is_lfs_error(batch(people, "ann/weights", "download", data, who="nobody"), 401, "repo.gated"), "a 401 makes git-lfs ask for a key"
     assert get(people, "ann/weights", data).body == data
 
 
@@ -277,14 +265,14 @@ def test_objects_are_of_their_repository(people):
         assert nobody.status == 401 and nobody.headers["WWW-Authenticate"].startswith("Basic realm="), nobody
     put(people, "bob/own", b"x", who="bob")
     assert batch(people, "bob/own", "download", data, who="bob").json()["objects"][0]["error"]["code"] == 404
-    assert "actions" in batch(people, "bob/own", "upload", data, who="bob").json()["objects"][0], "told to send what another has"
+    assert "actions" in batch(people, "bob/own", "upload", data, who="bob").json()["objects"][0], "bytes that only another repository has must be sent"
     before = rows(people.server, "file_owner")["file_owner"]
     put(people, "bob/own", data, who="bob")
     assert rows(people.server, "file", "file_owner") == {"file": 2, "file_owner": before + 1}
     assert is_lfs_error(batch(people, "ann/weights", "upload", b"y", who="reading ann"), 403, "repo.denied")
     people.keys["wrong"] = "hf_cairn_" + "x" * 43
     assert batch(people, "ann/weights", "download", data, who="wrong").status == 401
-    assert batch(people, "team/new", "upload", data, who="rita").status == 404, "she may read there, and make nothing"
+    assert batch(people, "team/new", "upload", data, who="rita").status == 404, "rita may read in the team, and make nothing"
 
 
 def test_none_is_made_unless_allowed(start, issuer, admin, tmp_path):

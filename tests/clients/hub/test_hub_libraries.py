@@ -7,7 +7,7 @@ from pathlib import Path
 
 import hf_client
 import pytest
-from people import People
+from people import People, publish
 from upstream import Hub, Repo
 
 LIBRARIES = Path(sys.prefix) / "libraries"
@@ -48,12 +48,17 @@ from transformers import AutoConfig
 print(AutoConfig.from_pretrained("tiny").hidden_size)
 """
 
+TABLE = """
+from datasets import load_dataset
+print(load_dataset("far/table")["train"][999]["b"], sum(row["a"] for row in load_dataset("far/table", split="train", streaming=True)))
+"""
+
 
 def run(people, script):
     if not LIBRARIES.exists():
         pytest.skip("there is no .venv/libraries; ./dev test hub_libraries makes it")
-    env = hf_client.environment(people.folder) | {"HF_ENDPOINT": people.server.url, "HF_TOKEN": people.keys["ann"], "PYTHONPATH": str(LIBRARIES)}
-    done = subprocess.run([sys.executable, "-c", script], env=env | {"HF_HUB_DISABLE_TELEMETRY": "1"}, capture_output=True, text=True, timeout=400)
+    env = hf_client.hub_environment(people.folder, people.server, people.keys["ann"]) | {"PYTHONPATH": str(LIBRARIES)}
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stderr[-5000:]
     return done.stdout.splitlines()
 
@@ -72,3 +77,17 @@ def test_a_name_without_an_owner_of_a_mirrored_hub(start, issuer, tmp_path):
 def test_datasets_and_pandas(people):
     people.make("ann/bucket")
     assert run(people, DATASETS) == ["['test', 'train'] 999 499500", "1000 1000", "[1, 2]"]
+
+
+def test_a_dataset_of_a_mirrored_hub(start, issuer, tmp_path):
+    """load_dataset, while it comes and once it is here."""
+    upstream = start("upstream")
+    rows = "a,b\n" + "".join(f"{i},{i}\n" for i in range(1000))
+    publish(upstream, "far/table", [("train.csv", rows.encode())], repo_type="dataset")
+    server = start(mirror=upstream.url, token_key=issuer.folder)
+    people = People(server, issuer.token("admin"), tmp_path)
+    for cache in ("cold", "warm"):
+        people.folder = tmp_path / cache
+        assert run(people, TABLE) == ["999 499500"]
+        if cache == "cold":
+            upstream.stop()

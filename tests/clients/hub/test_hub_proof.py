@@ -1,4 +1,4 @@
-"""Somebody lies about a SHA-256 on a hub: whom that harms, what each client is told, and how an upload of the true bytes repairs it."""
+"""A false claim of a SHA-256 on a hub: whom it harms, what each client is told, and how an upload of the true bytes repairs it."""
 
 import hashlib
 import signal
@@ -67,7 +67,7 @@ def test_a_lie_is_found_out(people, data, tmp_path):
     upload(people, true, repo="models/ann/two")
     done(commit(people, stored("w.bin", sha256, len(true)), repo="models/ann/two"))
     resolve = "/ann/one/resolve/main/w.bin"
-    assert people.ask("GET", resolve).body == other, "an owner's word, so far"
+    assert people.ask("GET", resolve).body == other, "the claim counts until it is verified"
     assert preupload(people, "ann/one", "w.bin", len(true)) == sha256 and is_there(people, "ann/one", true)
 
     people.prove(1, 1)
@@ -75,7 +75,7 @@ def test_a_lie_is_found_out(people, data, tmp_path):
         reply = people.ask("GET", path)
         assert reply.status == 409 and sha256 not in str(reply.headers), (path, reply)
     head = people.ask("HEAD", resolve)
-    assert head.status == 200 and "X-Xet-Hash" not in head.headers and "Link" not in head.headers, "a client gets it by a GET"
+    assert head.status == 200 and "X-Xet-Hash" not in head.headers and "Link" not in head.headers, "the answer to HEAD sends a client to a plain GET"
     assert cairn.is_hub_error(people.ask("GET", resolve), 409, "claim.false")
     get = {"repo_id": "ann/one", "filename": "w.bin", "endpoint": people.server.url, "token": people.keys["ann"], "cache_dir": tmp_path / "cache"}
     with pytest.raises(HfHubHTTPError, match="another SHA-256 than the commit says: upload it again") as refused:
@@ -97,9 +97,9 @@ def test_a_lie_is_found_out(people, data, tmp_path):
     with pytest.raises(HfHubHTTPError, match="w.bin"):
         people.api().duplicate_repo("ann/one", to_id="ann/copy")
     page = text(Visitor(people.server).sign_in(people.keys["ann"]).page("/ann/one/blob/main/w.bin"))
-    assert "false: the bytes that were uploaded have another" in page
+    assert "false: the uploaded bytes have another" in page
 
-    # Nobody else is told of the lie in a private repository.
+    # In a private repository, others do not learn that the claim is false.
     assert people.ask("PUT", "/api/models/ann/one/settings", body={"private": True}).status == 200
     for who, status in (("bob", 404), ("nobody", 401)):
         reply = people.ask("HEAD", resolve, who)
@@ -111,7 +111,7 @@ def test_a_lie_is_found_out(people, data, tmp_path):
     people.api().upload_file(path_or_fileobj=tmp_path / "w.bin", path_in_repo="w.bin", repo_id="ann/one")
     assert people.ask("GET", resolve).body == true
     with open(hf_hub_download(**get), "rb") as f:
-        assert f.read() == true, "it was not remembered that there is none"
+        assert f.read() == true, "the client has not cached that the file is missing"
     [entry] = [e for e in tree(people) if e["path"] == "w.bin"]
     assert entry["lfs"]["oid"] == sha256
     people.prove(2, 1)
@@ -127,7 +127,7 @@ def test_a_copy_does_not_bring_an_unproved_claim(people, data):
     done(commit(people, stored("w.bin", sha256, len(true)), repo="models/bob/one", who="bob"))
     people.api().duplicate_repo("bob/one", to_id="ann/copy")
     assert people.ask("GET", "/ann/copy/resolve/main/w.bin").body == other
-    assert get(people, "ann/copy", true).body == other, "git-lfs compares it itself"
+    assert get(people, "ann/copy", true).body == other, "git-lfs compares the bytes itself"
     assert preupload(people, "ann/copy", "w.bin", len(true)) is None and not is_there(people, "ann/copy", true)
     done(commit(people, stored("more.bin", sha256, len(true)), repo="models/ann/copy"))
     put(people, "ann/copy", true)
@@ -170,7 +170,7 @@ def test_the_operator_is_told(people, data):
     before = text(operator.page("/admin"))
     assert "1 SHA-256 of 9.0 kB" in before and "False claims" not in before
     people.prove(0, 1)
-    cairn.wait_until("the count", lambda: people.server.metrics()["cairn_claims_false"] == 1)
+    cairn.wait_until("the count of false claims", lambda: people.server.metrics()["cairn_claims_false"] == 1)
     page = operator.page("/admin")
     assert "False claims" in text(page) and "/admin/help/false-claims" in visitors.links(page)
     [row] = visitors.rows(page, "lies")

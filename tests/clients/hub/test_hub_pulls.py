@@ -1,6 +1,5 @@
 """Pull requests: opened, committed to, read, merged and closed by the stock library; and who may do so."""
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 
 import cairn
@@ -47,7 +46,7 @@ def test_a_commit_opens_one(people, data, tmp_path):
     assert people.api().get_discussion_details("ann/one", 1).title == "Better"
 
 
-def test_hf_opens_one(people, data, tmp_path):
+def test_hf_opens_a_pull_request(people, data, tmp_path):
     """hf upload --create-pr, of a file and of a folder, opens a pull request first and then commits to it."""
     make(people)
     (tmp_path / "here").mkdir()
@@ -95,7 +94,7 @@ def test_merged_and_closed(people, data, admin):
     assert (head.title, head.message) == ("Merge refs/pr/1: First", "Thank you")
     first = api.get_discussion_details("ann/one", 1)
     assert (first.status, first.merge_commit_oid, first.title) == ("merged", head.commit_id, "First")
-    # It takes no more commits, and stays readable.
+    # A merged pull request takes no more commits, and stays readable.
     refused(lambda: api.create_commit("ann/one", [put("z", b"z")], commit_message="z", revision="refs/pr/1"), 409, "merged or closed")
     refused(lambda: api.merge_pull_request("ann/one", 1), 409, "merged or closed")
     refused(lambda: api.change_discussion_status("ann/one", 1, "open"), 409, "merged or closed")
@@ -182,7 +181,7 @@ def test_one_for_another_branch(people):
     assert api.change_discussion_status("ann/one", 2, "closed").new_status == "closed"
 
 
-def test_its_commits_are_those_of_its_files(people):
+def test_opening_and_closing_add_no_commits(people):
     """As on the public hub: opening, closing and merging a pull request add no commits to it."""
     make(people)
     api = people.api()
@@ -202,7 +201,7 @@ def test_its_commits_are_those_of_its_files(people):
     assert len(titles(1)) == len(titles(empty.num)) == 3
     closed = api.get_discussion_details("ann/one", empty.num)
     assert [e.type for e in closed.events] == ["comment", "comment", "status-change"] and closed.events[1].content == "Never"
-    assert [e.id for e in closed.events] == [f"{closed.num}-{n}" for n in range(3)], "none tells how many repositories there are"
+    assert [e.id for e in closed.events] == [f"{closed.num}-{n}" for n in range(3)], "ids do not reveal how many repositories there are"
 
 
 def test_squashed(people, admin):

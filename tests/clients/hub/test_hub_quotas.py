@@ -1,4 +1,4 @@
-"""Quotas: how much an account or a repository may hold, what the stock clients show of a refusal, and who is told what."""
+"""Quotas: how much an account or a repository may hold, what the stock clients show of a refusal, and who learns of it."""
 
 import hashlib
 import json
@@ -46,16 +46,13 @@ def is_refused(reply, place, limit, would_be):
     )
 
 
-# --- the command ------------------------------------------------------------------------------------------------------
-
-
 def test_the_command(people, admin, data):  # noqa: F811
     def ask(*words, code=0):
         return run(people.server, admin, "quota", *words, code=code)
 
     people.hf("buckets", "create", "ann/data")
     people.upload("ann/data", data)
-    assert ask("ann") == f'"ann" holds {HELD / 1024:.1f} KiB, and may hold any number\n'
+    assert ask("ann") == f'"ann" holds {HELD / 1024:.1f} KiB, without a quota\n'
     assert ask("ANN", "1M") == f'"ANN" holds {HELD / 1024:.1f} KiB of 1.0 MiB ({HELD} of {1 << 20} bytes)\n'
     assert json.loads(ask("buckets/ann/data", "3T", "--json")) == {"place": "buckets/ann/data", "quota_bytes": 3 << 40, "stored_bytes": HELD}
     assert json.loads(ask("buckets/ann/data", "--json"))["quota_bytes"] == 3 << 40
@@ -83,9 +80,6 @@ def test_invalid_quotas_are_refused(people, admin):  # noqa: F811
         assert reply.status == 400 and reply.json()["error"]["code"] == "quota.body", (body, reply, reply.body)
     assert people.server.get("/v1/quotas?place=", token=admin).json()["error"]["code"] == "quota.body"
     assert people.server.get("/v1/quotas?place=a/b", token=admin).json()["error"]["code"] == "quota.place"
-
-
-# --- the real clients -------------------------------------------------------------------------------------------------
 
 
 def test_hf_upload_says_why(people, quota, data, tmp_path):
@@ -117,7 +111,7 @@ def test_hf_upload_says_why(people, quota, data, tmp_path):
     assert done(commit(people, stored("c.bin", hashlib.sha256(data).hexdigest(), BYTES)))
     held = quota("ann")
     api.permanently_delete_lfs_files("ann/one", [f for f in api.list_lfs_files("ann/one") if f.file_oid == hashlib.sha256(data).hexdigest()])
-    assert held - BYTES <= quota("ann") < held - BYTES + ROWS, "a commit took it away"
+    assert held - BYTES <= quota("ann") < held - BYTES + ROWS, "the bytes are free, and the commit that removed the file counts"
     people.hf("upload", "ann/one", tmp_path / "more.bin", "more.bin")
 
 
@@ -206,9 +200,6 @@ def test_an_object_of_git_lfs(people, quota, data):
     assert quota("models/ann/one") == first + BYTES
 
 
-# --- the rules --------------------------------------------------------------------------------------------------------
-
-
 def test_a_write_token_is_given_over_the_quota(people, quota, data):
     """A token to write is given even when nothing fits: the files may be stored already, and clients do not show why a token is refused."""
     people.hf("buckets", "create", "ann/data")
@@ -225,7 +216,7 @@ def test_a_write_token_is_given_over_the_quota(people, quota, data):
 
 
 def test_many_at_once(people, quota):
-    """Six uploads at once, with tokens from before, to two repositories of one account. There is room for four."""
+    """Six uploads at once to two repositories of one account, with tokens given before. There is room for four."""
     make(people), make(people, "ann/two")
     limit = quota("ann") + 4 * BYTES + 1
     quota("ann", limit)
@@ -268,7 +259,7 @@ def test_moved_and_copied(people, quota, data):
 
 
 def test_empty_buckets_and_names_count(people, quota):
-    """Each of them takes rows of the index. A new bucket and a new name are refused where there is no room; the deletion of a bucket makes room."""
+    """Buckets and names take rows of the index. A new bucket and a new name are refused where there is no room; the deletion of a bucket makes room."""
 
     def create(name):
         return people.ask("POST", f"/api/buckets/ann/{name}", body={})
@@ -283,7 +274,7 @@ def test_empty_buckets_and_names_count(people, quota):
     assert f"the account ann may hold {REPO + FORMER} bytes" in " ".join(said.split()), said
     assert move("one", "uno").status == 200
     is_refused(move("uno", "eins"), "the account ann", REPO + FORMER, REPO + 2 * FORMER)
-    assert move("uno", "one").status == 200, "a name that it had"
+    assert move("uno", "one").status == 200, "a former name needs no further room"
     assert quota("ann") == REPO + FORMER
     assert people.ask("DELETE", "/api/buckets/ann/one").status == 204
     assert quota("ann") == 0
@@ -324,6 +315,7 @@ def test_an_operator_without_tokens(server):
 
 
 @pytest.mark.sqlite
+@pytest.mark.files
 def test_they_survive_and_are_whole(people, quota, data, tmp_path):
     make(people)
     upload(people, data)

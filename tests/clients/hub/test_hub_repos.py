@@ -32,9 +32,6 @@ def pointer(data):
     return f"version https://git-lfs.github.com/spec/v1\noid sha256:{hashlib.sha256(data).hexdigest()}\nsize {len(data)}\n".encode()
 
 
-# --- the command ------------------------------------------------------------------------------------------------------
-
-
 def test_hf_upload_and_download(people, data, tmp_path):
     """Uploads and downloads a folder. The same folder again makes no commit. Then a single file, a new branch, and a deleted file that stays in its commit."""
     here, there = tmp_path / "here", tmp_path / "there"
@@ -87,9 +84,6 @@ def test_hf_repos(people):
     people.hf("repos", "delete", "ann/two", "--yes", "--missing-ok")
 
 
-# --- the library ------------------------------------------------------------------------------------------------------
-
-
 def test_the_library(people, data, tmp_path):
     api = people.api()
     url = api.create_repo("ann/one")
@@ -135,7 +129,7 @@ def test_the_library(people, data, tmp_path):
     assert open(path, "rb").read() == b"text"
     with pytest.raises(EntryNotFoundError):
         hf_hub_download("ann/one", "none", endpoint=people.server.url, token=people.keys["ann"], cache_dir=tmp_path / "other")
-    assert list((tmp_path / "other").rglob(".no_exist/*/none")), "the commit of the answer is remembered"
+    assert list((tmp_path / "other").rglob(".no_exist/*/none")), "the client remembers that the file is missing in this commit"
     assert api.repo_exists("ann/one") and not api.repo_exists("ann/none") and api.revision_exists("ann/one", "v1") and not api.revision_exists("ann/one", "v2")
     assert people.api("nobody").auth_check("ann/one") is None
     with pytest.raises(RepositoryNotFoundError):
@@ -201,7 +195,7 @@ print(huggingface_hub.__version__)
 
 
 def older(people, version):
-    env = hf_client.environment(people.folder / version) | {"HF_ENDPOINT": people.server.url, "HF_TOKEN": people.keys["ann"], "HF_HUB_DISABLE_TELEMETRY": "1"}
+    env = hf_client.hub_environment(people.folder / version, people.server, people.keys["ann"])
     folder = f"{sys.prefix}/older/{version}"
     ran = subprocess.run([sys.executable, "-c", OLDER, folder], env=env, capture_output=True, text=True, timeout=240)
     assert ran.stdout == f"{version}\n", ran.stderr[-3000:]
@@ -209,9 +203,6 @@ def older(people, version):
 
 def test_the_newest_1x(people):
     older(people, "1.33.0")
-
-
-# --- what the JavaScript client sends ---------------------------------------------------------------------------------
 
 
 def test_javascripts_exchanges(people, data):
@@ -252,9 +243,6 @@ def test_javascripts_exchanges(people, data):
     assert people.ask("DELETE", "/api/repos/delete", body={"name": "js", "organization": "ann", "type": "model"}).status == 200
 
 
-# --- the routes -------------------------------------------------------------------------------------------------------
-
-
 def test_every_header_of_resolve(people, data):
     make(people, private=True)
     sha256, hash_ = upload(people, data[:100_000])
@@ -269,7 +257,7 @@ def test_every_header_of_resolve(people, data):
         assert head.headers[name] == value, name
     assert head.status == 200 and head.body == b"" and token_of(people.ask("GET", token.removeprefix(people.server.url)))
     at_commit = f"/ann/one/resolve/{oid}/x/big.bin"
-    assert "immutable" not in people.ask("HEAD", at_commit).headers["Cache-Control"], "the browser's next user is not this one"
+    assert "immutable" not in people.ask("HEAD", at_commit).headers["Cache-Control"], "the next user of the browser may be another person"
     assert people.ask("PUT", "/api/models/ann/one/settings", body={"private": False}).status == 200
     assert "immutable" in people.ask("HEAD", at_commit).headers["Cache-Control"]
     assert people.ask("PUT", "/api/models/ann/one/settings", body={"private": True}).status == 200
@@ -287,7 +275,7 @@ def test_every_header_of_resolve(people, data):
         past = people.ask("GET", f"/ann/one/resolve/main/{path}", Range=f"bytes={size}-")
         assert past.status == 416 and past.headers["Content-Range"] == f"bytes */{size}"
         etag = people.ask("HEAD", f"/ann/one/resolve/main/{path}").headers["ETag"]
-        for same, status in ((etag, 206), ('"another"', 200)):  # If-Range: only if the ETag is the same, the answer is a part of the file
+        for same, status in ((etag, 206), ('"another"', 200)):  # If-Range: the answer is a part of the file only if the ETag is the same
             part = people.ask("GET", f"/ann/one/resolve/main/{path}", **{"Range": "bytes=2-4", "If-Range": same})
             assert (part.status, part.body) == (status, body[2:5] if status == 206 else body)
         same = people.ask("GET", f"/ann/one/resolve/main/{path}", **{"If-None-Match": etag})
@@ -337,9 +325,9 @@ def test_commits(people, data):
     make(people)
     sha256, _ = upload(people, data[:50_000])
     first = done(commit(people, text("a/b/c.txt", "x"), stored("a/big.bin", sha256, 50_000), text("d.txt", "d"), description="why"))
-    assert done(commit(people, text("d.txt", "d"))) == first, "nothing is other than before"
+    assert done(commit(people, text("d.txt", "d"))) == first, "a commit without changes is the former one"
     second = done(commit(people, text("e.txt", "e"), parentCommit=first[:7]))
-    assert done(commit(people, text("e.txt", "e"), parentCommit=first[:7])) == second, "sent again when the answer was lost"
+    assert done(commit(people, text("e.txt", "e"), parentCommit=first[:7])) == second, "a commit that is sent again is recognised"
     late = commit(people, text("e.txt", "other"), parentCommit=first[:7])
     assert cairn.is_hub_error(late, 412, "commit.parent") == "The branch was updated since you opened this page. Please refresh and try again."
     gone = commit(people, deleted("none"))
@@ -392,7 +380,7 @@ def test_preupload_says_how_each_file_is_uploaded(people, data):
                   many | {"gitAttributes": "*b x\n" * 13000}, many | {"gitIgnore": "*[" + "b" * 65000 + "]x"}):  # fmt: skip
         before_s = cairn.processor_s(people.server)
         assert cairn.is_hub_error(people.ask("POST", "/api/models/ann/one/preupload/main", body=wrong), 400, "preupload.patterns")
-        assert cairn.processor_s(people.server) - before_s < 10, "about a second, with sanitizers"
+        assert cairn.processor_s(people.server) - before_s < 10, "it takes about a second, with sanitizers"
     assert len(asked(*((f"{i}.bin", 5, "") for i in range(1000)), gitIgnore="x" * 65536)) == 1000
     assert people.ask("POST", "/api/models/ann/one/preupload/none", body={"files": []}).headers["X-Error-Code"] == "RevisionNotFound"
 
@@ -588,7 +576,7 @@ def test_ids_reveal_no_counts(people):
     assert people.ask("GET", f"/api/models/{repos[0]}").json()["_id"] == ids[0]
     moved = {"fromRepo": "ann/n0", "toRepo": "ann/moved", "type": "model"}
     assert people.ask("POST", "/api/repos/move", body=moved).status == 200
-    assert people.ask("GET", "/api/models/ann/moved").json()["_id"] == ids[0], "it is the same repository"
+    assert people.ask("GET", "/api/models/ann/moved").json()["_id"] == ids[0], "a renamed repository keeps its id"
 
 
 def test_former_names_belong_to_the_account_that_had_them(people, admin):
@@ -627,7 +615,7 @@ def test_moves_and_settings(people):
     assert people.ask("GET", "/api/models/ann/one").json()["id"] == "team/three", "the former name still leads there"
     assert people.ask("GET", "/ann/one/resolve/main/f").body == b"bytes"
     make(people)
-    assert people.ask("GET", "/api/models/ann/one").json()["id"] == "ann/one", "until it is given again"
+    assert people.ask("GET", "/api/models/ann/one").json()["id"] == "ann/one", "a former name leads there only until it is given again"
     assert people.ask("PUT", "/api/models/ann/two/settings", body={"visibility": "private"}).json()["private"] is True
     assert people.ask("GET", "/api/models/ann/two", "bob").status == 404
     assert people.ask("PUT", "/api/models/ann/two/settings", body=b"x").status == 400
@@ -748,19 +736,19 @@ def test_a_key_for_one_repository(people, admin, data, tmp_path):
     for who in ("write", "admin", "operator's", "read"):
         assert people.ask("GET", "/ann/one/resolve/main/f", who).body == b"ann/one"
         assert people.ask("GET", "/ann/two/resolve/main/f", who).status == 404 and commit(people, text("g", "x"), repo="models/ann/two", who=who).status == 404
-        assert people.ask("GET", "/ann/open/resolve/main/f", who).body == b"ann/open", "as for everybody"
+        assert people.ask("GET", "/ann/open/resolve/main/f", who).body == b"ann/open", "a public repository is open to everybody"
         for repo in ("models/ann/open", "datasets/ann/one"):
             assert commit(people, text("g", "x"), repo=repo, who=who).status == 403, (who, repo)
             assert people.ask("GET", f"/api/{repo}/xet-write-token/main", who).status == 403
-        assert people.ask("PUT", "/api/models/ann/one/settings", who, {"private": False}).status == 403, "no settings"
+        assert people.ask("PUT", "/api/models/ann/one/settings", who, {"private": False}).status == 403, "the key may not change settings"
         assert people.ask("DELETE", "/api/repos/delete", who, {"name": "one", "organization": "ann"}).status == 403
         assert people.ask("POST", "/api/repos/create", who, {"name": "new", "organization": "ann"}).status == 403
     assert people.ask("POST", "/api/repos/move", "ann", {"fromRepo": "ann/one", "toRepo": "ann/three", "type": "model"}).status == 200
-    assert people.ask("GET", "/ann/one/resolve/main/f", "write").status == 404, "it does not follow a move"
+    assert people.ask("GET", "/ann/one/resolve/main/f", "write").status == 404, "the key does not follow a repository that is moved"
 
 
 def test_without_tokens(server, tmp_path, data):
-    """Clients are given nothing but the address. Whoever asks is then the operator."""
+    """Clients are given nothing but the address. Everybody is then the operator."""
     api = HfApi(endpoint=server.url, token=False)
     assert api.create_repo("one").repo_id == "operator/one"
     api.create_commit("operator/one", [CommitOperationAdd("big.bin", data), CommitOperationAdd("a.txt", b"text")], commit_message="x")
@@ -796,7 +784,7 @@ def test_a_name_without_an_owner_is_a_repository_that_is_not_there(people):
 
 
 def routes_of_repositories():
-    """[(method, path)] of the API's routes for what belongs to a repository of the name gpt2, which has no owner."""
+    """[(method, path)] of the API's routes below a repository called gpt2, a name without an owner."""
     of = [re.fullmatch(r"/api/(\{type\}|spaces)/\{namespace\}/\{name\}/(.+)", pattern) and (method, pattern) for method, pattern, _, _ in cairn.routes()]
     return [(m, re.sub(r"\{\w+\}", "1", p.replace("{type}", "models").replace("{namespace}/{name}", "gpt2"))) for m, p in filter(None, of)]
 

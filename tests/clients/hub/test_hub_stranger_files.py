@@ -9,7 +9,7 @@ import cairn
 import pytest
 import xet
 from hub_calls import PULLS, WRITE, collect, commit, deleted, done, lines, make, older, paths, stored, text, token_of, upload
-from huggingface_hub import CommitOperationAdd, hf_hub_download
+from huggingface_hub import hf_hub_download
 from people import People
 
 NEW = "/api/models/ann/one/commit/main?create_pr=1"
@@ -26,7 +26,7 @@ def got(people, path, place="refs%2Fpr%2F1", who="rita", repo="ann/one"):
 
 
 def send(people, data, who="bob", said=None, place="main?create_pr=1", repo="models/ann/one"):
-    """Uploads the bytes for a pull request, as hf_xet does. @return the SHA-256 that was said of them, and the file's hash"""
+    """Uploads the bytes for a pull request, as hf_xet does. @return their claimed SHA-256, and the file's hash"""
     token = token_of(people.ask("GET", f"/api/{repo}/{WRITE}/{place}", who))
     xorb = xet.Xorb([data])
     said = said or hashlib.sha256(data).hexdigest()
@@ -56,8 +56,8 @@ def limit(people, admin, quota_bytes, place="bob"):
 
 
 def test_stock_clients(people, data, tmp_path):
-    """bob, who may only read, opens pull requests with files: by Xet, by Git LFS, with a folder, and with hf. Whoever may read the repository
-    reads them there. ann merges one, and then the file is hers."""
+    """bob, who may only read, opens pull requests with files: by Xet, by Git LFS, with a folder, and with hf. Whoever may read the repository reads them there.
+    ann merges one, and then her repository owns the file."""
     make(people)
     (tmp_path / "f").mkdir()
     for i in range(3):
@@ -76,7 +76,7 @@ def test_stock_clients(people, data, tmp_path):
     bob.upload_file(path_or_fileobj=tmp_path / "f" / "2.bin", path_in_repo="2.bin", repo_id="ann/one", revision="refs/pr/1")
     assert sorted(paths(people, place="refs%2Fpr%2F1")) == ["0.bin", "2.bin", "more.bin"]
     assert sorted(paths(people, place="refs%2Fpr%2F5")) == sorted(paths(people, place="refs%2Fpr%2F3")) == ["0.bin", "1.bin", "2.bin"]
-    # The account pays once for a file, in however many pull requests it is.
+    # A file counts once for the account, in however many pull requests.
     assert 500_000 <= held(people, "bob") < 530_000 and held(people, "ann") == ann
     for who in ("ann", "nobody", "rita", "bob"):
         assert got(people, "0.bin", who=who).body == data[:100_000] and got(people, "more.bin", who=who).body == data[400_000:500_000], who
@@ -127,8 +127,8 @@ def test_a_private_repository(people, data):
     assert people.server.get(f"/v1/reconstructions/{hash_}", headers={"Authorization": f"Bearer {token}"}).status == 404
 
 
-def test_files_of_others(people, data):
-    """By a file's hashes alone nobody proposes it: not one that the repository hides, nor one of a private repository."""
+def test_files_of_others_cannot_be_proposed(people, data):
+    """Knowing a file's hashes is not enough to propose it, whether it is hidden in this repository or in a private one."""
     make(people)
     make(people, "ann/secret", private=True)
     secrets = [upload(people, data[:80_000]), upload(people, data[100_000:180_000], "models/ann/secret")]
@@ -154,27 +154,27 @@ def test_files_of_others(people, data):
         return json.dumps(said)
 
     assert told(secrets[0][0]) == told(secrets[1][0]) == told(absent)
-    # The batch knows only what bob has uploaded.
+    # The batch finds only files that bob has uploaded.
     for i in range(3):
         object_ = asked(people, data[i * 100_000 : i * 100_000 + 80_000]).json()["objects"][0]
         assert ("actions" in object_) == (i < 2), i
-    # Nor is a file copied into the bucket, from a repository that bob may read or by way of one of his own.
+    # No file can be copied into the bucket, neither from a repository that bob may read nor through one of his own.
     make(people, "bob/two", "bob")
     body = {"target": {"type": "model", "name": HIDDEN}, "files": [{"xetHash": secrets[0][1], "sha256": secrets[0][0]}]}
     assert people.ask("POST", "/api/models/ann/one/lfs-files/duplicate", "bob", body).status in (400, 403, 404)
     assert people.ask("GET", PULLS).json()["count"] == 0
-    # A file of a pull request is nobody's to copy before the merge.
+    # Nobody can copy a file of a pull request before the merge.
     said, hash_ = send(people, data[300_000:380_000])
     assert is_opened(propose(people, stored("p", said, 80_000)))
     body = {"target": {"type": "model", "name": "bob/two"}, "files": [{"xetHash": hash_, "sha256": said}]}
     assert len(people.ask("POST", "/api/models/ann/one/lfs-files/duplicate", "bob", body).json()["failed"]) == 1
-    # Nor by another stranger.
+    # Another stranger cannot propose it, either.
     assert cairn.is_hub_error(propose(people, stored("p", said, 80_000), who="rita"), 400, "commit.sha256")
 
 
-def test_a_false_sha256(start, issuer, admin, tmp_path, data):
-    """bob says the SHA-256 of ann's file of his own bytes. Her upload is not skipped because of that, and once his claim is disproved, his pull
-    request has no such file."""
+def test_a_false_sha256_loses_the_proposed_file(start, issuer, admin, tmp_path, data):
+    """bob claims that his own bytes have the SHA-256 of ann's file. Her upload is not skipped because of that. Once his claim is disproved, his pull request no
+    longer has the file."""
     config = tmp_path / "cairnd.conf"
     config.write_text("proof_rate = 0\n")
     people = People(start(token_key=issuer.folder, config=config, variables={"CAIRN_PROOF_RATE": None}), admin, tmp_path / "home")
@@ -194,8 +194,8 @@ def test_a_false_sha256(start, issuer, admin, tmp_path, data):
     assert cairn.is_hub_error(propose(people, stored("w2", sha256, 80_000)), 400, "commit.sha256")
 
 
-def test_the_quota_of_the_asker(people, admin, data):
-    """Files that are too much for bob's quota are refused before they are sent, whatever ann's leaves. ann's decides about the merge."""
+def test_the_quota_of_the_stranger_counts_before_the_merge(people, admin, data):
+    """Files that exceed bob's quota are refused before they are sent, even if ann's quota has room. ann's quota decides about the merge."""
     make(people)
     said, _ = send(people, data[:80_000])
     assert is_opened(propose(people, stored("w", said, 80_000)))
@@ -219,9 +219,9 @@ def test_the_quota_of_the_asker(people, admin, data):
 
 
 @pytest.mark.skipif(cairn.DAEMONS, reason="daemons collect nothing while their clocks are not the index's")
-def test_a_closed_one_goes(start, issuer, clock, tmp_path, data):
-    """Some time after bob closed his pull request, a collection removes it with its files, and he pays for nothing any more. Its number is not
-    given again. What ann took into a branch stays, as hers."""
+def test_a_closed_pull_request_is_removed_with_its_files(start, issuer, clock, tmp_path, data):
+    """Some time after bob closed his pull request, a collection removes it with its files, which no longer count for him. Its number is not reused. Files that
+    ann took into a branch stay, and count for her."""
     server = start(token_key=issuer.folder, test_clock=clock.path, gc_grace="15d")
     admin = issuer.token("admin", expires_s=10**8)
     people = People(server, admin, tmp_path / "home")
@@ -242,7 +242,7 @@ def test_a_closed_one_goes(start, issuer, clock, tmp_path, data):
     for number in (1, 2, 3):
         assert cairn.is_hub_error(people.ask("GET", f"{PULLS}/{number}"), 404, "pr.unknown")
         assert got(people, "w", f"refs%2Fpr%2F{number}").status == 404
-    assert held(people, "bob") == nothing + 1024, "the empty bucket of his files stays"
+    assert held(people, "bob") == nothing + 1024, "the empty bucket of bob's files stays"
     assert server.get("/v1/stats", token=admin).json()["xorbs"] == 1
     assert got(people, "w", "kept").body == data[100_000:180_000] and held(people, "ann") - ann > 80_000
     made = propose(people, text("again", "x"))
@@ -250,7 +250,7 @@ def test_a_closed_one_goes(start, issuer, clock, tmp_path, data):
 
 
 def test_the_bucket_is_hidden(people, data):
-    """Nobody finds the bucket by its name, lists it, makes it, or puts something else into it."""
+    """Nobody can find the bucket by its name, list it, create it, or put something else into it."""
     make(people)
     said, hash_ = send(people, data[:80_000])
     assert is_opened(propose(people, stored("w", said, 80_000)))
@@ -270,7 +270,7 @@ def test_the_bucket_is_hidden(people, data):
     assert moved.status in (400, 404)
     assert people.ask("GET", "/api/buckets/bob", "bob").json() == []
     assert ".proposals" not in str(people.ask("GET", "/bob", "bob").body)
-    # A bucket of bob's gets no file of the hidden one, but by an upload.
+    # bob cannot copy a file of the hidden bucket into another one; he must upload it.
     people.make("bob/data", "bob")
     copy = {"type": "copyFile", "path": "x", "xetHash": hash_, "sourceRepoType": "bucket", "sourceRepoId": HIDDEN}
     reply = people.batch("bob/data", copy, who="bob")

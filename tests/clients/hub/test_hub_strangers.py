@@ -35,8 +35,8 @@ def put(path, content):
     return CommitOperationAdd(path, content)
 
 
-def test_a_stranger_opens_one(people, tmp_path):
-    """bob opens one by the stock library and by hf, with a file and with a folder. The owner merges it."""
+def test_a_stranger_opens_a_pull_request(people, tmp_path):
+    """bob opens pull requests by the stock library and by hf, with a file and with a folder. The owner merges one."""
     make(people)
     done(commit(people, text("a", "1"), text("b", "2")))
     head = people.api().repo_info("ann/one").sha
@@ -50,7 +50,7 @@ def test_a_stranger_opens_one(people, tmp_path):
     people.hf("upload", "ann/one", tmp_path / "f" / "c", "c", "--create-pr", who="bob")
     people.hf("upload", "ann/one", tmp_path / "f", ".", "--create-pr", who="bob")
     assert sorted(paths(people, place="refs%2Fpr%2F3")) == ["a", "b", "c", "d"]
-    # The person who opened it may commit to it and close it.
+    # The person who opened a pull request may commit to it and close it.
     more = people.api("bob").create_commit("ann/one", [put("e", b"e")], commit_message="more", revision="refs/pr/1")
     people.api("bob").upload_file(path_or_fileobj=b"f", path_in_repo="f", repo_id="ann/one", revision="refs/pr/1")
     assert people.api().list_repo_commits("ann/one", revision="refs/pr/1")[1].commit_id == more.oid
@@ -72,7 +72,8 @@ def test_older_libraries(people, tmp_path, version):
 
 
 def test_only_its_author_commits_and_only_writers_merge(people):
-    """Only the person who opened it commits to it, and only people who may write merge it. A key that only reads, or is for one repository, opens none."""
+    """Only the person who opened a pull request commits to it, and only people who may write merge it. A key that only reads, or opens one repository only,
+    opens no pull request."""
     make(people)
     propose(people, put("a", b"1"))
     for who, status in (("rita", 403), ("nobody", 401)):
@@ -89,10 +90,10 @@ def test_only_its_author_commits_and_only_writers_merge(people):
     # A pull request of the owner is not open to strangers.
     people.api().create_pull_request("ann/one", "Ann's")
     assert cairn.is_hub_error(people.ask("POST", "/api/models/ann/one/commit/refs%2Fpr%2F2", "bob", lines(text("x", "x"))), 403, "repo.denied")
-    # bob's key that only reads opens none, and nobody opens one without a key.
+    # bob's key that only reads opens no pull request, and nobody opens one without a key.
     assert people.ask("POST", NEW, "nobody", lines(text("x", "x"))).status == 401
     assert people.ask("POST", NEW, "reading ann", lines(text("x", "x"))).status == 403
-    # A member who may only read opens one in a private repository. Others cannot see it.
+    # A member who may only read opens a pull request in a private repository. Others cannot see it.
     people.api().create_repo("team/own", private=True)
     assert people.ask("POST", "/api/models/team/own/commit/main?create_pr=1", "rita", lines(text("x", "x"))).status == 200
     for path, body in (("commit/main?create_pr=1", lines(text("x", "x"))), ("preupload/main?create_pr=1", {"files": []}), ("discussions", {"title": "x", "pullRequest": True})):
@@ -103,7 +104,7 @@ def test_only_its_author_commits_and_only_writers_merge(people):
 
 
 def test_its_author_closes_it_when_the_repository_was_hidden(people):
-    """It counts for whoever opened it, who may not read the repository any more. Others learn nothing, and nobody else closes it."""
+    """The pull request still counts for its author, who may no longer read the repository. Others learn nothing of it and cannot close it."""
     make(people)
     hide, show = {"private": True}, {"private": False}
     settings = "/api/models/ann/one/settings"
@@ -126,7 +127,7 @@ def test_its_author_closes_it_when_the_repository_was_hidden(people):
 
 
 def test_it_counts_for_the_stranger(people, admin):
-    """Before the merge it counts for the stranger, not for the repository, whose quota is not revealed."""
+    """Before the merge a pull request counts for the stranger, not for the repository. It does not reveal the repository's quota."""
     make(people)
     done(commit(people, text("a", "known" * 100)))
     ann, bob = held(people, "ann"), held(people, "bob")

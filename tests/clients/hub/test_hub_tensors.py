@@ -1,4 +1,4 @@
-"""The heads of all files of a sharded model, as HfApi asks for them: all at once, and by ranges of the files."""
+"""The headers of all files of a sharded model, as HfApi requests them: all at once, and by ranges of the files."""
 
 import json
 import random
@@ -53,7 +53,7 @@ def test_all_heads_at_once(people):
     at_once = api.get_sharded_safetensors_metadata("ann/one")
     assert at_once == by_ranges and at_once.metadata == {"total_size": 240000} and at_once.parameter_count == {"F32": 60000}
     assert set(at_once.files_metadata) == set(parts) and at_once.files_metadata["model-00000-of-00003.safetensors"].metadata == {"format": "pt"}
-    assert api.get_sharded_safetensors_metadata("ann/one", filename=f"sub/{INDEX}") == at_once, "names are from the folder of the index"
+    assert api.get_sharded_safetensors_metadata("ann/one", filename=f"sub/{INDEX}") == at_once, "names are relative to the folder of the index"
 
 
 def test_invalid_indexes_of_tensors_are_refused(people):
@@ -87,7 +87,7 @@ def test_heads_of_tensors_need_read_access(people):
 
 
 def test_parameters_of_a_model(people):
-    """A model tells its parameters by type to those who name the property: those of one file, or of the files of its index, at the revision asked for."""
+    """The property "safetensors" has the parameters by type, at the requested revision: of one file, or of all files of the model's index."""
     api = people.api()
     ask = lambda **more: api.model_info("ann/one", expand=["safetensors", "sha"], **more).safetensors  # noqa: E731
     commit(people, {"other.safetensors": tensors("o")})
@@ -98,7 +98,7 @@ def test_parameters_of_a_model(people):
     sharded = api.model_info("ann/one").sha
     commit(people, {"model.safetensors": tensors("whole")})
     assert ask() == {"parameters": {"F32": 1000}, "total": 1000} and ask(revision=sharded).total == 4000
-    assert api.model_info("ann/one").safetensors is None, "only if it is named: it is read from the files"
+    assert api.model_info("ann/one").safetensors is None, "the property comes only on request, because the files must be read for it"
     assert next(iter(api.list_models(expand=["safetensors"]))).safetensors is None
     for bad in (b"text", struct.pack("<Q", 1 << 60), tensors("a", more=b"}")):
         commit(people, {"model.safetensors": bad})

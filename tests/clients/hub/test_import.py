@@ -130,7 +130,7 @@ def test_an_older_client_reads_it(people, folder, tmp_path):
         "print(snapshot_download('ann/one', cache_dir=sys.argv[2]))"
     )
     older = next((Path(os.sys.prefix) / "older").glob("1.33.0"))
-    env = hf_client.environment(tmp_path) | {"HF_ENDPOINT": people.server.url, "HF_TOKEN": people.keys["ann"]}
+    env = hf_client.hub_environment(tmp_path, people.server, people.keys["ann"])
     run = subprocess.run([os.sys.executable, "-c", code, older, tmp_path / "old"], env=env, capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr[-3000:]
     at = Path(run.stdout.strip().splitlines()[-1])
@@ -347,14 +347,14 @@ def test_a_file_that_changes_before_its_commit_is_refused(people, tmp_path, beco
     told = run.communicate(timeout=60)[1]
     *_, failed, advice = told.splitlines()
     assert run.returncode == (65 if becomes == "longer" else 66) and "a.txt" in failed, told
-    assert "ann/one was made" in advice and "the same command goes on" in advice
+    assert "ann/one was made" in advice and "run the same command again" in advice
     assert paths(people) == []
     (folder / "a.txt").unlink(missing_ok=True)
     (folder / "a.txt").write_bytes(b"2")
     assert not import_(people, folder, "ann/one")["made"] and paths(people) == ["a.txt", "w.bin"]
     os.rename(folder / "a.txt", folder / "b\n.txt")
     again = subprocess.run([cairn.CAIRN, "import", folder, "ann/one"], env=env, capture_output=True, text=True, timeout=60)
-    assert again.returncode != 0 and "was made" not in again.stderr, "what was there before is no left-over"
+    assert again.returncode != 0 and "was made" not in again.stderr, "a repository that existed before is no left-over"
 
 
 def test_an_import_continues_after_a_kill(people, tmp_path):

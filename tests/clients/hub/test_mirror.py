@@ -116,7 +116,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("how", BAD)
-def test_answers_that_no_hub_gives(start, how):
+def test_malformed_answers_of_an_upstream_are_reported(start, how):
     serve, rules, code = BAD[how]
     with Upstream(serve) as upstream:
         server = start(mirror=upstream.url)
@@ -128,7 +128,7 @@ def test_answers_that_no_hub_gives(start, how):
 
 @pytest.mark.parametrize("drip", [b"", b"X-Drop: 1\r\n"], ids=["silent", "drips"])
 def test_an_upstream_that_does_not_end_its_answer(start, drip):
-    """An upstream that sends its answer byte by byte is no better than a silent one: the limit is for the whole answer."""
+    """An upstream that sends its answer byte by byte counts as silent: the time limit is for the whole answer."""
     ended = []
 
     def serve(connection):
@@ -173,7 +173,7 @@ def test_names_that_lead_to_this_machine_are_not_connected_to(start):
             inner.accept()
 
 
-def test_only_certificates_that_are_trusted(start, tmp_path):
+def test_only_trusted_certificates_are_accepted(start, tmp_path):
     authority = Authority(tmp_path / "authority")
     certificate, key = authority.issue("upstream")
     with Upstream(NO_REPOSITORY, certificate, key) as upstream:
@@ -262,14 +262,19 @@ def test_a_daemon_that_stops_does_not_wait_for_the_upstream(start):
     ({"mirror": "http://huggingface.co"}, "has no TLS"),
     ({"mirror": "https://huggingface.co/models"}, "an upstream is https://HOST"),
     ({"mirror": "https://ann:secret@huggingface.co"}, "an upstream is https://HOST"),
-    ({"mirror_ca": "/etc/ssl/ca.pem"}, "mirror_proxy and mirror_rules go with mirror"),
-    ({"mirror_proxy": "http://proxy:3128"}, "mirror_proxy and mirror_rules go with mirror"),
-    ({"mirror_hosts": "cdn.example"}, "mirror_proxy and mirror_rules go with mirror"),
+    ({"mirror_ca": "/etc/ssl/ca.pem"}, "mirror_rules go with mirror"),
+    ({"mirror_proxy": "http://proxy:3128"}, "mirror_rules go with mirror"),
+    ({"mirror_hosts": "cdn.example"}, "mirror_rules go with mirror"),
+    ({"mirror_offline": "yes"}, "mirror_rules go with mirror"),
+    ({"mirror_pin": "sha256//x"}, "mirror_rules go with mirror"),
+    ({"mirror": "https://huggingface.co", "mirror_pin": "sha256//x"}, "mirror_pin: \"sha256//x\" is not a pin"),
+    ({"mirror": "http://localhost", "mirror_pin": "sha256//" + 43 * "A" + "="}, "not a pin of an upstream with TLS"),
+    ({"mirror": "https://huggingface.co", "mirror_refresh": "0s"}, "use 1s to 365d"),
     ({"mirror": "https://huggingface.co", "mirror_hosts": "https://cdn.example"}, "mirror_hosts: \"https://cdn.example\" is not a list of hosts"),
     ({"mirror": "https://huggingface.co", "mirror_proxy": "http://ann:secret@proxy:3128"}, "mirror_proxy: a proxy is http://HOST:PORT"),
     ({"mirror": "https://huggingface.co", "hub": "no"}, "mirror takes a hub"),
 ])  # fmt: skip
-def test_settings_that_are_refused(tmp_path, settings, words):
+def test_invalid_mirror_settings_are_refused(tmp_path, settings, words):
     options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
     done = subprocess.run([cairn.CAIRND, "--data-dir", tmp_path / "data", *options], capture_output=True, text=True, timeout=60)
     assert done.returncode == EXIT_USAGE and words in done.stderr and "secret" not in done.stderr, done.stderr

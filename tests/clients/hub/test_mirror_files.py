@@ -7,10 +7,11 @@ import socket
 from pathlib import Path
 
 import cairn
+import faults
 import pytest
 from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
-from people import People
+from people import People, publish
 from upstream import NO_REPOSITORY, SHA, Hub, Repo, answer
 
 NEXT = "f" * 40
@@ -83,10 +84,7 @@ def test_a_page_says_what_has_not_come_yet(start, tmp_path):
 
 def test_a_daemon_mirrors_another(start, tmp_path):
     upstream = start("upstream")
-    assert upstream.post("/v1/accounts", b'{"kind":"organisation","name":"team"}').status == 200
-    api(upstream).create_repo("team/one")
-    for path, content in FILES.items():
-        api(upstream).upload_file(path_or_fileobj=content, path_in_repo=path, repo_id="team/one")
+    publish(upstream, "team/one", FILES.items())
     here = start(mirror=upstream.url)
     theirs = download(upstream, tmp_path / "theirs", "team/one")
     assert api(here).model_info("team/one").sha == api(upstream).model_info("team/one").sha
@@ -96,7 +94,7 @@ def test_a_daemon_mirrors_another(start, tmp_path):
 
 
 def test_other_revisions(start, tmp_path):
-    """A tag becomes a branch here, and so does a commit that is asked for by its id. The upstream is not asked again for a revision that it does not have."""
+    """A tag, or a commit that is requested by its id, becomes a branch here. The upstream is not asked again for a revision that it does not have."""
     with hub() as upstream:
         server = start(mirror=upstream.url)
         assert api(server).model_info("far/model", revision="v1").sha == SHA
@@ -113,13 +111,15 @@ def test_other_revisions(start, tmp_path):
         assert len(upstream.asked) == asked + 1
 
 
-def test_main_is_looked_at_again(start, tmp_path):
-    """After a restart nothing is remembered of looks. A file that the next commit leaves alone is not fetched again."""
+def test_main_is_requested_again_after_a_restart(start, tmp_path):
+    """A restarted daemon asks the upstream for main again. A file that the next commit does not change is not fetched again."""
     with hub() as upstream:
         server = start(mirror=upstream.url)
         assert download(server, tmp_path / "old") == FILES
         server.stop()
-        now = {path: content for path, content in FILES.items() if path != "README.md"} | {"config.json": b"{}", "more/x.json": b"[]"}
+        # Each content is of one path: the client requests a content once, so it would ask for only one of two paths.
+        now = {path: content for path, content in FILES.items() if path != "README.md"} | {"config.json": b'{"model_type": "gpt2"}', "more/x.json": b"[]"}
+        assert len(set(now.values())) == len(now)
         upstream.repos["far/model"] = Repo(now, stored={"vocab.bin"}, sha=NEXT, tags=["new"])
         upstream.asked.clear()
         server.start()
@@ -136,7 +136,7 @@ def test_pages_of_a_tree(start):
         assert len(upstream.paths("/tree/")) == 3
 
 
-def test_what_the_upstream_lacks_is_not_asked_for_again(start):
+def test_a_missing_file_is_not_requested_again(start):
     with hub() as upstream:
         server = start(mirror=upstream.url)
         for _ in range(3):
@@ -164,8 +164,8 @@ def test_many_clients_share_one_fetch_and_hold_no_worker(start):
         assert len(upstream.paths("/resolve/")) == 1
 
 
-def test_nobody_takes_all_fetches(start, issuer, tmp_path):
-    """A sender causes 16 fetches at once, of which 8 begin. The next is refused, and another sender's begins."""
+def test_fetches_of_one_sender_are_limited(start, issuer, tmp_path):
+    """One sender may have 16 fetches, of which 8 run at once. The next one is refused, while another sender's fetch begins."""
     go, slow = held(NO_REPOSITORY)
     with hub() as upstream:
         upstream.instead["/slow"] = slow
@@ -200,8 +200,8 @@ LIES = {
 
 @pytest.mark.parametrize("how", LIES)
 @pytest.mark.parametrize("stored", [False, True])
-def test_bytes_that_are_not_what_the_tree_says(start, how, stored):
-    """Nothing of a lie is given out or kept, and the upstream is not asked again at once."""
+def test_bytes_unlike_the_tree_are_not_sent(start, how, stored):
+    """False bytes are neither sent nor kept, and the upstream is not asked again at once."""
     with hub() as upstream:
         upstream.repos["far/model"].stored = {"config.json"} if stored else set()
         closing = how == "broken"
@@ -220,7 +220,7 @@ def redirect(target):
 
 @pytest.mark.parametrize("target", ["http://127.0.0.1:{port}/secret", "https://127.0.0.1:{port}/secret", "https://localhost:{port}/x", "//127.0.0.1:{port}/x", "file:///etc/passwd", "https://cdn.hf.co/x"])
 def test_redirects_lead_to_no_other_machine(start, target):
-    """Only the upstream's own host is followed to, or those that hold the files of a known hub."""
+    """Redirects are followed only to the upstream's own host, or to the hosts of a known hub's files."""
     with hub() as upstream, socket.create_server(("127.0.0.1", 0)) as inner:
         upstream.instead["/resolve/"] = redirect(target.format(port=inner.getsockname()[1]))
         server = start(mirror=upstream.url)
@@ -232,7 +232,7 @@ def test_redirects_lead_to_no_other_machine(start, target):
 
 
 def test_redirects_within_the_upstream(start):
-    """Three are followed, by a path or a whole address, and no more."""
+    """At most three redirects are followed, to a path or a whole address."""
     with hub() as upstream:
         upstream.instead |= {"/resolve/": redirect("/hop1"), "/hop1": redirect(f"{upstream.url}/hop2?x=%2F"), "/hop2": redirect("/hop3"), "/hop3": answer(200, CONFIG)}
         server = start(mirror=upstream.url)
@@ -249,7 +249,7 @@ def test_redirects_within_the_upstream(start):
     json.dumps([{"type": "file", "path": "a", "size": 1, "oid": "a" * 40}] * 2).encode(),
     json.dumps([{"type": "file", "path": path, "size": 1, "oid": "a" * 40} for path in ("a", "a/b")]).encode(),
 ])  # fmt: skip
-def test_trees_that_are_not_taken(start, tree):
+def test_malformed_trees_are_refused(start, tree):
     with hub() as upstream:
         upstream.instead["/tree/"] = answer(200, tree)
         server = start(mirror=upstream.url)
@@ -258,12 +258,28 @@ def test_trees_that_are_not_taken(start, tree):
         assert server.get("/api/models?author=far").json() == []
 
 
-def test_an_upstream_that_cannot_be_asked(start):
-    """Clients believe "not found", so it is never said when the line is down."""
+@pytest.mark.sqlite
+@pytest.mark.files
+def test_what_the_disk_refused_is_requested_again_at_once(tmp_path):
+    """Only what the upstream did is remembered for a while."""
+    with hub() as upstream:
+        broken = faults.Faults(tmp_path / "broken", mirror=upstream.url)
+        server = broken.server.start()
+        try:
+            broken.arm(["write", "pwrite"], faults.EIO, 1, faults.FOR_EVER)
+            assert server.get("/api/models/far/model").status == 500
+            broken.disarm()
+            assert server.get("/api/models/far/model").status == 200
+        finally:
+            server.stop()
+
+
+def test_an_unreachable_upstream_is_not_a_404(start):
+    """Clients believe "not found", so that is never the answer when the line is down, nor for as long as the upstream is not asked again."""
     with hub() as upstream:
         server = start(mirror=upstream.url)
         assert api(server).model_info("far/model").sha == SHA
-    for path in ("/api/models/far/other", "/far/other/resolve/main/config.json", "/far/model/resolve/main/config.json", f"/api/models/far/model/revision/{NEXT}"):
+    for path in ("/api/models/far/other", "/far/other/resolve/main/config.json", "/far/model/resolve/main/config.json", f"/api/models/far/model/revision/{NEXT}") * 2:
         reply = server.get(path)
         assert (reply.status, reply.json()["code"]) == (504, "mirror.unreachable") and "X-Error-Code" not in reply.headers, reply
     assert api(server).model_info("far/model").sha == SHA
@@ -273,8 +289,8 @@ def test_an_upstream_that_cannot_be_asked(start):
 
 
 @pytest.mark.parametrize("info, status", [({"private": True}, 401), ({"disabled": True}, 401), ({"gated": "manual"}, 200), ({"gated": "auto"}, 200)])
-def test_files_that_are_not_for_everybody(start, issuer, info, status):
-    """This daemon has no token of the upstream's: private repositories are not there, and of gated ones everybody sees the names of files, as upstream."""
+def test_private_and_gated_repositories_without_a_token(start, issuer, info, status):
+    """Without a token of the upstream, private repositories do not exist here. Gated ones show the names of their files to everybody, as upstream."""
     with hub(**info) as upstream:
         server = start(mirror=upstream.url, token_key=issuer.folder)
         assert server.get("/api/models/far/model").status == status
@@ -286,7 +302,7 @@ def test_files_that_are_not_for_everybody(start, issuer, info, status):
         assert not upstream.paths("/resolve/")
 
 
-def test_what_is_here_wins_and_nobody_writes_in_a_mirror(start):
+def test_local_repositories_take_precedence_over_the_mirror(start):
     with Hub({"far/model": Repo(FILES), "operator/own": Repo(FILES)}) as upstream:
         server = start(mirror=upstream.url)
         operator = api(server)
@@ -347,19 +363,17 @@ def test_a_slow_upstream_lets_clients_ask_again(start):
         assert len(upstream.paths("/resolve/")) == 1
 
 
-def test_rules(start, tmp_path):
-    """What the rules leave out is not asked for, and its files do not come any more."""
-    rules = tmp_path / "rules"
-    rules.write_text("deny models:far/other\nallow FAR/*\n")
+def test_rules(start, rules):
+    """Repositories that the rules leave out are not asked for, and no more of their files are fetched."""
     with Hub({"far/model": Repo(FILES), "far/other": Repo(FILES), "else/model": Repo(FILES)}) as upstream:
-        server = start(mirror=upstream.url, mirror_rules=rules)
+        server = start(mirror=upstream.url, mirror_rules=rules("deny models:far/other\nallow FAR/*\n"))
         assert api(server).model_info("far/model").sha == SHA
         for name in ("far/other", "else/model"):
             with pytest.raises(RepositoryNotFoundError):
                 api(server).model_info(name)
         assert not upstream.paths("other") and not upstream.paths("else")
         server.stop()
-        rules.write_text("")
+        rules("")
         server.start()
         assert api(server).model_info("far/model").sha == SHA
         assert server.get("/far/model/resolve/main/config.json").status == 403

@@ -44,8 +44,8 @@ def test_stock_clients_find_a_name_without_an_owner(start, tmp_path):
         assert len(upstream.paths("gpt3")) == 1
 
 
-def test_the_first_call_of_a_client_may_be_any(start):
-    """Each looks for the name, and for nothing else."""
+def test_any_first_call_resolves_the_name(start):
+    """Each call asks the upstream for the name, and for nothing else."""
     for path in ("", "/refs", "/auth-check", "/revision/main", "/tree/main", "/commits/main", "/xet-read-token/main"):
         with hub() as upstream:
             server = start(f"of{path.replace('/', '-')}", mirror=upstream.url)
@@ -54,8 +54,8 @@ def test_the_first_call_of_a_client_may_be_any(start):
             server.stop()
 
 
-def test_where_a_name_leads(start):
-    """To the same call of today's name, with its arguments, on this server. Nothing of the client's makes that another one."""
+def test_a_name_redirects_to_the_same_call_of_todays_name(start):
+    """A name redirects to the same call of today's name, with its arguments, on this server. No header of the client changes the target."""
     with hub() as upstream:
         upstream.moved["/datasets/squad"] = "far/squad"
         server = start(mirror=upstream.url)
@@ -69,11 +69,11 @@ def test_where_a_name_leads(start):
             assert status == 404 or status == 401 or location == f"/{REPO}/resolve/main/x", path
         server.stop()
     server = start(mirror=upstream.url, public_url="https://house.example/cairn")
-    assert where(server, "/gpt2/resolve/main/x") == (307, f"/cairn/{REPO}/resolve/main/x")  # the line is down: the name is known
+    assert where(server, "/gpt2/resolve/main/x") == (307, f"/cairn/{REPO}/resolve/main/x")  # the line is down, but the name is known already
 
 
 @pytest.mark.parametrize("target", ["gpt2", "evil.example//x", "..%2F..%2Fx/y", "a/b?c", "api/models", "https://evil.example/api/models/a/b/revision/main"])
-def test_targets_that_are_no_names(start, target):
+def test_a_redirect_to_an_invalid_name_is_not_followed(start, target):
     with hub() as upstream:
         location = target if "://" in target else f"/api/models/{target}/revision/main"
         upstream.instead["/gpt2/"] = answer(307, Location=location)
@@ -83,7 +83,7 @@ def test_targets_that_are_no_names(start, target):
 
 
 def test_a_name_may_lead_to_a_repository_of_this_server(start):
-    """Names of this server win, also over where a name leads. The upstream is not asked for them."""
+    """Names of this server take precedence, also over the target of a name. The upstream is not asked for them."""
     with hub() as upstream:
         server = start(mirror=upstream.url)
         assert server.post("/v1/accounts", b'{"kind":"organisation","name":"far-community"}').status == 200
@@ -94,7 +94,7 @@ def test_a_name_may_lead_to_a_repository_of_this_server(start):
 
 
 def test_former_names(start, tmp_path):
-    """They lead to today's name, also one after the other."""
+    """Former names redirect to today's name, even in several steps."""
     with hub() as upstream:
         upstream.moved |= {"first": "far/older", "far/older": "far/old"}
         server = start(mirror=upstream.url)
@@ -104,7 +104,7 @@ def test_former_names(start, tmp_path):
 
 
 def test_unknown_names(start, issuer):
-    """With a mirror and without one, whoever asks. When the line is down nobody is told that there is no such repository."""
+    """Answers for unknown names, with and without a mirror, for every asker. When the line is down no answer says that the repository does not exist."""
     with hub() as upstream:
         for server, status in ((start(mirror=upstream.url, token_key=issuer.folder), 401), (start("alone", token_key=issuer.folder), 401), (start("open"), 404)):
             for path in ("/api/models/none", "/api/datasets/none/revision/main", "/none/resolve/main/x", "/datasets/none/resolve/main/x", "/none/raw/main/x", "/api/models/none/refs", "/api/models/none/tree/main"):

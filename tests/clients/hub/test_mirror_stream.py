@@ -1,20 +1,18 @@
-"""A long file of the mirrored hub is sent while it comes. test_mirror_long.py has how it comes, and what is done when it does not."""
+"""A long file of the mirrored hub is sent while it is being fetched. test_mirror_long.py tests the fetch itself, and its failures."""
 
 import concurrent.futures
 import contextlib
 import hashlib
 import os
-import re
 import sqlite3
 import subprocess
 import sys
-import threading
 from http.client import HTTPConnection, IncompleteRead
 
 import cairn
 import pytest
-from huggingface_hub import HfApi
-from upstream import SHA, Hub, Repo
+from clocks import LIBRARY, Clock
+from upstream import SHA, Slow
 
 MB = 1 << 20
 WEIGHTS = os.urandom(40 * MB + 12345)
@@ -23,47 +21,16 @@ ETAG = f'"{hashlib.sha256(WEIGHTS).hexdigest()}"'
 HELD_BACK = 64 << 10
 
 
-class Far(Hub):
-    """A hub whose long file comes up to an offset, and no further for now. sent: bytes of it that were sent; false: what it sends instead."""
+class Far(Slow):
+    """A hub whose long file is WEIGHTS."""
 
     def __init__(self, come=None, false=None, **more):
-        super().__init__({"far/model": Repo({"weights.bin": WEIGHTS, "config.json": b"{}"}, stored={"weights.bin"})}, **more)
-        self.come, self.false, self.sent, self.over = len(WEIGHTS) if come is None else come, false or WEIGHTS, 0, False
-        self.more = threading.Condition()
-
-    def comes_to(self, come):
-        with self.more:
-            self.come = come
-            self.more.notify_all()
-
-    def reply(self, connection, head):
-        found = re.search(rb"\r\nRange: bytes=(\d+)-(\d+)\r\n", head)
-        if b"/weights.bin" not in head.split(b"\r\n")[0] or not found:
-            return super().reply(connection, head)
-        first, end = int(found[1]), min(int(found[2]) + 1, len(WEIGHTS))
-        connection.sendall(f"HTTP/1.1 206 Part\r\nContent-Length: {end - first}\r\nContent-Range: bytes {first}-{end - 1}/{len(WEIGHTS)}\r\n\r\n".encode())
-        at = first
-        while at < end:
-            with self.more:
-                self.more.wait_for(lambda: self.over or self.come > at)
-                to = min(end, self.come, at + 65536)
-            if self.over:
-                raise OSError
-            connection.sendall(self.false[at:to])
-            with self.more:
-                self.sent += to - at
-            at = to
-
-    def __exit__(self, *how):
-        with self.more:
-            self.over = True
-            self.more.notify_all()
-        super().__exit__(*how)
+        super().__init__(WEIGHTS, come, false, **more)
 
 
 @contextlib.contextmanager
 def reply_of(server, path=PATH, timeout=60, **headers):
-    """The reply to a GET, whose body is not read."""
+    """Returns the reply to a GET, with its body unread."""
     connection = HTTPConnection("127.0.0.1", server.port, timeout=timeout)
     connection.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
     try:
@@ -109,7 +76,7 @@ def test_bytes_are_sent_while_they_come(start):
         metrics = server.metrics()
         assert metrics['cairn_mirror_served_bytes_total{from="upstream"}'] >= len(WEIGHTS)
         assert metrics['cairn_mirror_served_bytes_total{from="here"}'] == len(WEIGHTS)
-        assert metrics["cairn_mirror_fetched_bytes_total"] >= len(WEIGHTS) and metrics["cairn_mirror_up"] == 1
+        assert metrics['cairn_mirror_fetched_bytes_total{source="plain"}'] >= len(WEIGHTS) and metrics["cairn_mirror_up"] == 1
 
 
 def test_many_clients_cause_one_fetch(start):
@@ -137,7 +104,7 @@ def test_waiting_clients_hold_nobody_up(start):
 
 
 def test_false_bytes_are_never_whole(start):
-    """The last 64 KiB come only when the whole file is proved. Then the answer is an error, for an hour."""
+    """Clients get the last 64 KiB only after the whole file was verified. A false file is answered by an error, for an hour."""
     false = WEIGHTS[: 20 * MB] + b"\0" + WEIGHTS[20 * MB + 1 :]
     with Far(come=len(WEIGHTS) - 1, false=false) as upstream:
         server = start(mirror=upstream.url)
@@ -173,7 +140,7 @@ def test_a_client_that_leaves_ends_no_fetch(start):
         assert server.get(PATH).body == WEIGHTS and upstream.sent == len(WEIGHTS)
 
 
-def test_a_stop_cuts_who_waits(start):
+def test_a_stop_cuts_waiting_replies(start):
     with Far(come=2 * MB) as upstream:
         server = start(mirror=upstream.url, drain="1s")
         with reply_of(server) as reply:
@@ -185,8 +152,8 @@ def test_a_stop_cuts_who_waits(start):
 
 
 @pytest.mark.skipif(bool(cairn.INDEX), reason="the test writes to the index of SQLite")
-def test_the_right_to_read_is_asked_again(start, issuer):
-    """A client that was let in gets at most 16 MiB more once it may not read any longer."""
+def test_the_right_to_read_is_checked_again(start, issuer):
+    """A client that loses the right to read gets at most 16 MiB more."""
     with Far(come=20 * MB) as upstream:
         server = start(mirror=upstream.url, token_key=issuer.folder)
         with reply_of(server) as reply:
@@ -235,7 +202,7 @@ def weights_in(folder):
 
 
 def test_hf_downloads_while_it_comes(start, tmp_path):
-    """Two clients at once. One is killed, and goes on where it stopped."""
+    """Two clients download at the same time. One is killed, and continues where it stopped."""
     with Far(come=5 * MB) as upstream:
         server = start(mirror=upstream.url)
         killed, other = hf(server, tmp_path / "a"), hf(server, tmp_path / "b")
@@ -253,7 +220,7 @@ def test_hf_downloads_while_it_comes(start, tmp_path):
 
 
 def test_a_killed_daemon_goes_on(start, tmp_path):
-    """The client asks again by itself, from where it was; the daemon fetches what it had not kept."""
+    """The client retries by itself from its position; the daemon fetches the bytes that it had not kept."""
     with Far(come=12 * MB) as upstream:
         server = start(mirror=upstream.url)
         client = hf(server, tmp_path / "a")
@@ -265,6 +232,35 @@ def test_a_killed_daemon_goes_on(start, tmp_path):
         assert client.wait(120) == 0, client.stdout.read()
         assert weights_in(tmp_path / "a") == WEIGHTS
         assert server.get(PATH).body == WEIGHTS
+
+
+@pytest.mark.parametrize("rule, why, step_s", [("mirror.silent", "silent", 3600), ("mirror.cut", "unreachable", 17)])
+def test_an_upstream_falls_silent_or_is_lost_in_mid_file(start, tmp_path, rule, why, step_s):
+    """After a minute without bytes, or seven lost connections, the clients are cut off, and the next request is put off. Later the fetch resumes behind the last part."""
+    come, clock = 24 * MB, Clock(tmp_path / "shift")
+    with contextlib.ExitStack() as there:
+        upstream = there.enter_context(Far(come))
+        server = start(mirror=upstream.url, mirror_spool_max="64M", variables={"LD_PRELOAD": str(LIBRARY), "SHIFT_CLOCK": str(clock.path), "SHIFT_THREAD": "mirror"})
+        with reply_of(server) as reply:
+            assert reply.read(come) == WEIGHTS[:come]
+            await_waiting(server, 1)
+            cairn.wait_until("a part", lambda: cairn.look(server.data, "SELECT count(*) FROM mirror_part") == 1)
+            if rule == "mirror.cut":
+                there.close()
+            steps = iter(range(1, 1000))
+            cairn.wait_until("the cut", lambda: clock.move(step_s * next(steps)) or waiting(server) == 0)
+            with pytest.raises((IncompleteRead, ConnectionError)):
+                reply.read()
+        assert server.metrics()[f'cairn_mirror_failures_total{{why="{why}"}}'] == 1
+        later = server.get(PATH)
+        assert (later.status, later.json()["code"]) == (429, rule) and later.headers["Retry-After"] == "30", later
+        server.stop()  # so that the daemon forgets the failure
+        clock.move(0)
+        there.close()
+        upstream = there.enter_context(Far(port=upstream.port))
+        server.start()
+        assert server.get(PATH).body == WEIGHTS
+        assert upstream.sent < len(WEIGHTS) - 15 * MB  # a part has a fourth of mirror_spool_max
 
 
 def test_stale_answers_say_so(start):

@@ -37,9 +37,6 @@ def extracted(path, name):
     return subprocess.run([cairn.CAIRN, "fold", "extract", path, name, "-o", "-"], capture_output=True, check=True).stdout
 
 
-# --- the peer: pyfolds ---
-
-
 @pytest.mark.files
 @pytest.mark.parametrize("options", [(), ("--zstd", 0), ("--parity", 16), ("--zstd", 3, "--parity", 64, "--with-secret")])
 def test_the_peer_reads_ours(start, make, tmp_path, options):
@@ -94,7 +91,7 @@ def test_damage_beyond_the_parity_is_told(start, make, tmp_path):
     assert not copy.exists() and not list(tmp_path.glob("copy*"))
     refused = restore(out, tmp_path / "new", expect=EXIT_DATA)
     assert "fold.parity" in refused.stderr and str(out) in refused.stderr
-    assert extracted(out, "index/000000").startswith(b"SQLite")  # the other chunks can be extracted
+    assert extracted(out, "index/000000").startswith(b"SQLite")  # the undamaged chunks can be extracted
 
 
 @pytest.mark.parametrize("protection", ["off", "low", "med", "high"])
@@ -113,7 +110,7 @@ def test_ours_reads_the_peer(tmp_path, protection, compress):
     command("fold", "verify", path)
     # The peer cannot read its own long chunks with parity. It can once our command has rewritten the file.
     command("fold", "repair", path, "-o", copy)
-    assert copy.stat().st_mode & 0o777 == 0o600, "it has what the backup has"
+    assert copy.stat().st_mode & 0o777 == 0o600, "the copy is readable by as few as the backup, whose content it has"
     assert peer_reads(copy) == payloads
 
 
@@ -142,9 +139,6 @@ def test_a_part_file_of_a_killed_command_is_named(tmp_path):
     for arguments in (("repair", path), ("extract", path, "one")):
         done = command("fold", *arguments, "-o", tmp_path / "out", expect=EXIT_CREATE)
         assert "out.part: File exists; remove it if nobody writes it [file.target]" in done.stderr
-
-
-# --- the daemon ---
 
 
 class Uploads(threading.Thread):
@@ -263,7 +257,7 @@ def test_inspecting_has_a_bar(start, make, tmp_path):
             assert (b"] 28 bytes of" in told.read(4096)) == drawn
 
 
-# --- refusals ---
+# enough to show such a comparison, and few, because fsck also runs a statement for each
 
 
 @pytest.mark.files

@@ -46,7 +46,7 @@ def test_from_one_to_the_other(start, make, tmp_path, spool, options):
     assert "6 objects" in taken(process)[1]
     told = json.loads(done.stdout)
     assert told["objects"] == 6 and told["secret"] == bool(options)
-    cairn.wait_until("word of it", lambda: server.metrics().get("cairn_backup_last_run_successful") == 1)
+    cairn.wait_until("the backup in the metrics", lambda: server.metrics().get("cairn_backup_last_run_successful") == 1)
     command("fsck", "--data-dir", tmp_path / "new" / "data")
     again = start(name="new")
     for file in files:
@@ -86,17 +86,17 @@ def test_cut_or_not_taken(start, make, tmp_path, spool):
     with open(cut, "rb") as f:
         assert "fold.truncated" in restored(f, folder, EXIT_DATA).stderr.decode()
     refused = subprocess.run([cairn.CAIRND, "--data-dir", str(folder), "--listen", "127.0.0.1:0"], capture_output=True, text=True, timeout=60)
-    assert refused.returncode == 1 and "restore" in refused.stderr, "half of it is no folder of a daemon"
+    assert refused.returncode == 1 and "restore" in refused.stderr, "the daemon refuses a folder that is half restored"
     cut.write_bytes(whole)
     with open(cut, "rb") as f:
-        assert "pipe" in restored(f, folder, EXIT_CREATE).stderr.decode(), "and none goes on"
+        assert "pipe" in restored(f, folder, EXIT_CREATE).stderr.decode(), "a restore from a pipe cannot be continued"
 
     process = piped(server, spool)
     process.stdout.read(1000)
     process.stdout.close()
     process.wait(timeout=60)
     assert process.returncode == EXIT_IO and "standard output" in process.stderr.read().decode()
-    cairn.wait_until("word of it", lambda: server.metrics().get("cairn_backup_last_run_successful") == 0)
+    cairn.wait_until("the failed backup in the metrics", lambda: server.metrics().get("cairn_backup_last_run_successful") == 0)
 
 
 def test_collected_objects_are_not_restored(start, make, tmp_path, spool, clock):

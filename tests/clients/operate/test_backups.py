@@ -39,7 +39,7 @@ def test_each_backup_has_the_new_objects(moments):
     assert [a["kind"] for a in listed(folder)] == ["objects", "moment"] * 3
     assert [a["time"] for a in listed(folder) if a["kind"] == "moment"] == [t["moment"] for t in told]
     again = backup(server, folder)
-    assert again["objects"] == 0 and [a["kind"] for a in listed(folder)][6:] == ["moment"], "nothing new: no archive of objects"
+    assert again["objects"] == 0 and [a["kind"] for a in listed(folder)][6:] == ["moment"], "without new objects there is no archive of objects"
     verified = json.loads(command("backups", "verify", "--json", folder).stdout)
     assert verified["bad"] == [] and verified["moments"] == 4
     assert sorted(p.name for p in folder.iterdir() if p.suffix != ".fold") == ["lock"]
@@ -53,7 +53,7 @@ def test_each_moment_comes_back(moments, restored, tmp_path):
         made = restored.serves(folder, f"back{i}", [files[n] for n in has], [files[n] for n in lacks], "--at", told[i]["moment"])
         assert made["moment"] == told[i]["moment"]
     assert restored.serves(folder, "last", files[1:])["moment"] == told[2]["moment"]
-    assert restored.serves(folder, "year", files[1:], (), "--at", told[2]["moment"][:4])["moment"] == told[2]["moment"], "up to the end of the year"
+    assert restored.serves(folder, "year", files[1:], (), "--at", told[2]["moment"][:4])["moment"] == told[2]["moment"], "a year stands for its last moment"
     assert "restore.moment" in command("restore", "--data-dir", tmp_path / "none", "--at", "1999", folder, expect=66).stderr
     for wrong in ("x", "2026112", "20261301", "20261123T25", "20261123T0610009"):
         command("restore", "--data-dir", tmp_path / "none", "--at", wrong, folder, expect=64)
@@ -74,7 +74,7 @@ def test_pruning_keeps_needed_objects(moments, start, restored):
     assert done["freed_bytes"] == dry["freed_bytes"] > 0
     assert [(a["time"], a["kind"]) for a in listed(folder)] == [(told[1]["moment"], "objects"), (told[3]["moment"], "objects"), (told[3]["moment"], "moment")]
     restored.serves(folder, "again", mine, [files[0], files[2]])
-    assert backup(server, folder)["objects"] == 2, "what went is taken again"
+    assert backup(server, folder)["objects"] == 2, "objects that pruning removed are saved again"
     restored.serves(folder, "first", files[1:], files[:1])
 
 
@@ -106,7 +106,7 @@ def test_rules_over_years(start, tmp_path):
     assert kept("--keep-last", 2) == times[4:]
     assert kept("--keep-yearly", 5) == [times[1], times[5]]
     assert kept("--keep-monthly", 2) == [times[1], times[5]]
-    assert kept("--keep-weekly", 2) == [times[3], times[5]], "Sunday the 5th is of the week before Monday the 6th"
+    assert kept("--keep-weekly", 2) == [times[3], times[5]], "Sunday the 5th belongs to the week before Monday the 6th"
     assert kept("--keep-daily", 3) == [times[2], times[3], times[5]]
     assert kept("--keep-hourly", 2) == times[4:]
     assert kept("--keep-daily", 1, "--keep-yearly", 2) == [times[1], times[5]]
@@ -228,7 +228,7 @@ def test_one_backup_brings_the_identity_back(moments, tmp_path, pipe):
     assert identity(tmp_path / "back") == identity(server.data)
 
 
-def test_an_identity_that_is_none(moments):
+def test_a_malformed_identity_is_refused(moments):
     server, folder, _, _ = moments
     mine = (server.data / "identity").read_bytes()
     for wrong in (mine[:-1] + b"x", mine + b"\n", mine.upper().replace(b"0", b"G"), mine[:7], b"\n"):
@@ -243,7 +243,7 @@ def test_an_identity_that_is_none(moments):
     assert identity(server.data) != mine.decode().strip()
 
 
-def test_times_that_are_none(moments, tmp_path):
+def test_invalid_times_are_refused(moments, tmp_path):
     """The first second of 1970 is a time and the 31st of February is not. A single backup file has one moment."""
     server, folder, _, _ = moments
     for before in ("19700101T000000Z", "19691231", "1969"):
@@ -274,7 +274,7 @@ def test_an_archive_that_is_not_needed(moments, restored):
     later.write_bytes(later.read_bytes()[:-100])
     for i, has in enumerate(([0], [0, 1])):
         made = restored.serves(folder, f"half{i}", [files[n] for n in has], (), "--at", told[i]["moment"])
-        assert made["archives_damaged"] == 0, "none is opened that nothing is needed of"
+        assert made["archives_damaged"] == 0, "archives that the moment does not need are not opened"
     assert later.name in command("restore", "--data-dir", folder.parent / "x", folder, expect=65).stderr
     assert later.name in command("backup", "--data-dir", server.data, "--incremental", folder, expect=65).stderr
     assert later.name in command("backups", "prune", "--keep-last", 1, folder, expect=65).stderr
@@ -285,7 +285,7 @@ def test_an_archive_that_is_not_needed(moments, restored):
     assert restored.serves(folder, "elsewhere", files[1:])["archives_damaged"] == 1
 
 
-def test_the_clock_was_wrong(moments, restored):
+def test_a_moment_after_a_future_one_gets_a_later_name(moments, restored):
     """A moment is dated in the future. The next one gets a later name than it, and the command warns of the clock."""
     server, folder, files, told = moments
     rename(folder, told[2]["moment"], "20991231T235959Z")

@@ -49,7 +49,7 @@ def test_a_rotten_object_does_not_count_as_saved(start, restored, incremental):
     said = command("backup", "--data-dir", server.data, "--json", *options, expect=65).stderr
     assert "backup.object" in said and path.name in said, said
     if incremental:
-        assert [a["kind"] for a in listed(folder)] == ["objects"], "no moment that cannot be restored"
+        assert [a["kind"] for a in listed(folder)] == ["objects"], "there is no moment that could not be restored"
     else:
         assert not folder.exists()
     path.write_bytes(good)
@@ -113,9 +113,6 @@ def test_a_rotten_object_is_not_rewritten(start, clock, restored):
     backup(server, folder)
     said = command("backups", "prune", "--keep-last", 1, folder, expect=65).stderr
     assert path.name in said and "backup.object" in said and path.exists()
-
-
-# --- the folder to restore into -------
 
 
 def contents(folder):
@@ -214,16 +211,13 @@ def with_index(path, tmp_path, *statements):
         ("PRAGMA user_version = 999", 73, "index.newer"),
     ],
 )
-def test_a_moment_that_restoring_refuses(start, restored, statement, code, rule):
+def test_verifying_refuses_what_restoring_refuses(start, restored, statement, code, rule):
     server, folder = start(), restored.tmp_path / "backups"
     put(server, 1)
     path = folder / f"{backup(server, folder)['moment']}.moment.fold"
     with_index(path, restored.tmp_path, statement)
     assert [b["rule"] for b in verify(folder, expect=65)["bad"]] == [rule]
     assert rule in command("restore", "--data-dir", restored.folder("back"), folder, expect=code).stderr
-
-
-# --- archives that belong together ---
 
 
 def test_an_old_moment_under_a_new_name(start, restored):
@@ -272,7 +266,7 @@ def test_files_of_another_store(start, restored, kind):
 
 
 def test_archives_of_older_versions_say_less(start, restored):
-    """Archives of older versions do not say which store they belong to, nor moments of which time they are."""
+    """Archives of older versions do not contain the identity of their store, or the time of their moment."""
     server, folder = start(), restored.tmp_path / "backups"
     files = [put(server, 1)]
     backup(server, folder)
@@ -284,8 +278,6 @@ def test_archives_of_older_versions_say_less(start, restored):
     restored.serves(folder, "back", files)
     assert prune(folder, "--keep-last", 1)["moments_kept"] == 1
 
-
-# --- SQL code in an index ---
 
 ADDED = [
     ("CREATE TRIGGER evil AFTER INSERT ON file BEGIN UPDATE xorb SET stored = 0; END", "trigger evil"),
@@ -339,9 +331,6 @@ def test_a_store_with_sql_in_it(start, restored, statement, name):
     assert name in command("fsck", "--data-dir", server.data, expect=65).stdout
 
 
-# --- archives that unpack to much more ---
-
-
 def test_a_catalog_that_claims_too_many_entries(start, restored):
     """The catalog claims more entries than the archive can have: compressed zeros. It is refused without unpacking it."""
     server, folder = start(), restored.tmp_path / "backups"
@@ -365,7 +354,7 @@ def bundle(objects):
 
 
 @pytest.mark.parametrize("data", [b"", b"1234567"])
-def test_objects_that_are_none(start, restored, data):
+def test_bundles_without_whole_xorbs_are_refused(start, restored, data):
     server, out = start(), restored.tmp_path / "one.fold"
     put(server, 1)
     command("backup", "--data-dir", server.data, out)
@@ -381,9 +370,6 @@ def test_objects_that_are_none(start, restored, data):
             done = subprocess.run([cairn.CAIRN, "restore", "--data-dir", folder, "-" if pipe else out], stdin=stream, capture_output=True, text=True, timeout=120)
         assert done.returncode == 65 and "backup.bundle" in done.stderr
         assert not [p for p in (folder / "objects").rglob("*") if p.is_file()]
-
-
-# --- the folder of backups ---
 
 
 def test_the_last_second_of_the_last_year(start, restored):

@@ -48,16 +48,16 @@ def test_the_space_of_unneeded_objects_is_freed(sparse, restored):
     first, second = sorted(told)
     assert told[first]["rewritten"] and told[first]["unused_bytes"] == 7 * 3 * 9008
     assert told[second]["kept"] and told[second]["unused_bytes"] == 0
-    assert {a["file"] for a in listed(folder)} == names, "nothing was done"
+    assert {a["file"] for a in listed(folder)} == names, "a dry run changes nothing"
     done = prune(folder, *KEEP)
     assert (done["archives_rewritten"], done["archives_removed"], done["moments_removed"], done["unused_bytes"]) == (1, 0, 2, 0)
     assert done["freed_bytes"] == before - size(folder) and done["left_bytes"] == size(folder)
-    assert abs(dry["freed_bytes"] - done["freed_bytes"]) < 8000, "an archive has an index, too"
+    assert abs(dry["freed_bytes"] - done["freed_bytes"]) < 8000, "the estimate differs only by what an archive has besides objects"
     left = listed(folder)
     assert not {a["file"] for a in left} & {f"{first}.objects.fold"} and len(left) == 3
     [new] = [a["file"] for a in left if a["file"] not in names]
     shown = json.loads(command("inspect", "--json", folder / new).stdout)
-    assert {c["parity"] for c in shown["records"] if c["record"] == "chunk"} == {16}, "what had parity keeps it"
+    assert {c["parity"] for c in shown["records"] if c["record"] == "chunk"} == {16}, "an archive that had parity keeps it"
     command("backups", "verify", folder)
     restored.serves(folder, "back", has, lacks)
     # The next backup finds the objects in the rewritten archive.
@@ -153,7 +153,7 @@ def test_a_full_disk(mount, start, clock, tmp_path):
     os.truncate(volume.filler, volume.filler.stat().st_size - room)
     said = command("backups", "prune", *KEEP, folder, expect=73)
     assert "full" in said.stderr
-    assert [a["file"] for a in listed(folder)] == [before[0]["file"], before[-1]["file"]], "the moment that was dropped is gone"
+    assert [a["file"] for a in listed(folder)] == [before[0]["file"], before[-1]["file"]], "the removed moment is gone"
     assert not (folder / "prune.part").exists()
     command("backups", "verify", folder)
     volume.empty()

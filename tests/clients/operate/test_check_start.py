@@ -62,7 +62,7 @@ def test_beside_a_daemon(server, tmp_path):
 
 
 @pytest.mark.files
-def test_a_folder_that_waits_for_a_daemon(server, make, tmp_path):
+def test_check_of_a_stopped_folder_changes_nothing(server, make, tmp_path):
     server.put_xorb(make([9000], 1))
     server.stop()
     before = tree(server.data)
@@ -108,7 +108,7 @@ def test_keys_and_certificate(tmp_path, issuer, clock):
     assert "token" in check(tmp_path, "--listen", "0.0.0.0:8080", code=EXIT_USAGE)[1][0]
 
 
-def test_all_that_is_wrong_is_told(tmp_path):
+def test_check_reports_all_faults(tmp_path):
     """All faults are reported. The exit status is that of the faults which a change of the machine can mend, not of the settings."""
     _, refused = check(tmp_path, "--listen", "nowhere", "--token-key", "gone", "--data-dir", "no/such", code=EXIT_CANNOT)
     assert len(refused) == 3
@@ -130,7 +130,7 @@ def test_as_the_user_to_become(tmp_path):
 
 
 @pytest.mark.parametrize("option", ["--help", "--version", "--print-settings", "--print-settings-file", "--print-settings-table", "--check"])
-def test_an_answer_that_cannot_be_written(tmp_path, option):
+def test_a_failed_write_to_standard_output_is_reported(tmp_path, option):
     """The failed write is reported, and no daemon starts."""
     with open("/dev/full", "w") as full:
         done = subprocess.run([cairn.CAIRND, option], stdout=full, stderr=subprocess.PIPE, text=True, timeout=30, cwd=tmp_path)

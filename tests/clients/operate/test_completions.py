@@ -119,12 +119,12 @@ def test_options_are_the_settings_of_the_daemon(tab):
     assert tab("cairnd --") == known | {"--config", "--check", "--help", "--version"}
 
 
-def test_words_that_an_option_takes(tab):
+def test_values_of_an_option_are_completed(tab):
     assert tab("cairnd --sandbox ") == {"auto", "on", "off"}
     assert tab("cairn token --dedupe ") == {"global", "namespace", "repository"}
     assert tab("cairn export --format ") == {"tiledb", "csv"}
     assert tab("cairnd --sandbox=a") in ({"auto"}, {"--sandbox=auto"})
-    assert tab("cairn push --server ") <= {"--server"}, "any text: nothing to offer"
+    assert tab("cairn push --server ") <= {"--server"}, "the value may be any text, so nothing is offered"
 
 
 def test_verbs_and_files(tab):

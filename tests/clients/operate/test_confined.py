@@ -6,12 +6,14 @@ import pwd
 import random
 import re
 import shutil
+import socket
 import sqlite3
 import tempfile
 from pathlib import Path
 
 import cairn
 import pytest
+import seccomp
 import xet
 
 EXIT_USAGE = 64
@@ -19,6 +21,9 @@ LIBC = ctypes.CDLL(None)
 NICE = 10  # the niceness of background threads
 NOBODY = "nobody"
 SCHEMA = cairn.ROOT / "schema"
+FIONREAD = 0x541B
+CALLS = 600  # more than Linux has
+CONNECTING = {"socket": (41, socket.AF_INET), "connect": (42,), "recvmmsg": (299,), "sendmmsg": (307,), "ioctl": (16, 0, FIONREAD)}
 FILES = 80_000  # so many that SQLite does not sort their claims in memory
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
@@ -85,6 +90,23 @@ def test_off(start):
     assert not server.events("sandbox")
 
 
+@pytest.mark.sqlite
+@pytest.mark.files
+def test_only_a_mirror_opens_connections(start):
+    """Without a mirrored hub the daemon may make no call that connects. With one, it may make these calls and no others."""
+    alone, mirror = start("alone"), start("mirror", mirror="http://127.0.0.1:1")
+    of_alone, of_mirror = seccomp.filter_of(alone.process.pid), seccomp.filter_of(mirror.process.pid)
+    if not (of_alone and of_mirror):
+        pytest.skip("the kernel does not show the filter of another process")
+    assert not any(seccomp.allows(of_alone, *call) for call in CONNECTING.values())
+    assert all(seccomp.allows(of_mirror, *call) for call in CONNECTING.values())
+    more = {number for number in range(CALLS) if seccomp.allows(of_mirror, number) and not seccomp.allows(of_alone, number)}
+    assert more == {CONNECTING[name][0] for name in ("connect", "recvmmsg", "sendmmsg")}
+    of_sanitizers = {"execve": 59, "ptrace": 101} if not cairn.is_sanitized() else {}  # those stop other threads, and start a program
+    for call, number in {"bind": 49, "listen": 50, "fork": 57, **of_sanitizers}.items():
+        assert not (seccomp.allows(of_alone, number) or seccomp.allows(of_mirror, number)), call
+
+
 def test_migration_sorts_in_the_data_folder(start, tmp_path):
     """SQLite sorts a new database index in temporary files, and would put them into folders that the sandbox has closed."""
     data, source = tmp_path / "server" / "data", random.Random(1)
@@ -148,7 +170,7 @@ def test_root_becomes_a_user(open_folder, make):
 
 
 @only_root
-def test_root_that_stays_is_told(start):
+def test_running_as_root_is_logged(start):
     assert start().events("root")
 
 

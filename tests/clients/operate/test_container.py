@@ -1,4 +1,4 @@
-"""The container as it is meant to run: not as root, read-only, without capabilities. Its data outlive it."""
+"""The container with its recommended options: not as root, read-only, without capabilities. Its data outlive it."""
 
 import datetime
 import ipaddress
@@ -101,7 +101,7 @@ def test_upload_query_and_return(image, names, make):
     assert server.inspect()["Config"]["User"] == "10001:10001"
     assert docker("exec", name, "id", "-u").stdout.strip() == "10001"
     [listening] = [e for e in map(json.loads, docker("logs", name).stderr.splitlines()) if e["event"] == "listening"]
-    assert "calls" in listening["sandbox"].split(), "the runtime's own filter lets a process take a stricter one"
+    assert "calls" in listening["sandbox"].split(), "the runtime's own filter allows the daemon to set a stricter one"
     assert docker("exec", name, "touch", "/usr/x", check=False).returncode != 0
     cairn.is_error(server.get(chunk), 401)
     assert server.put_xorb(xorb, token=token).json() == {"was_inserted": True}

@@ -120,7 +120,7 @@ def fill(data, first, n_xorbs, n_chunks):
             end += length // 2
             ends.append(0 if elsewhere else end)
         hashes = [source.randbytes(32) for _ in range(n_chunks - 1)] + [shared[number % 10]]
-        db.execute("INSERT INTO xorb VALUES(?, ?, ?, ?, ?, ?, NULL, 0)",
+        db.execute("INSERT INTO xorb(id, hash, chunks, unpacked, stored, at) VALUES(?, ?, ?, ?, ?, ?)",
                    (number, source.randbytes(32), n_chunks, sum(lengths), None if elsewhere else end, 1700000000 + number))
         spans = b"".join(struct.pack("<II", *s) for s in zip(lengths, ends))
         db.execute("INSERT INTO list VALUES(?, ?, ?)", (number, spans, b"".join(hashes)))

@@ -188,7 +188,7 @@ def test_collections_among_uploads(start, clock):
     collect_all(storm)
     needed = needed_by(workers)
     check_objects(server, needed)
-    assert sum(len(body) for body in objects(server).values()) < before, "space was really freed"
+    assert sum(len(body) for body in objects(server).values()) < before, "the collections freed space"
     for w in workers:
         for k in range(FILES):
             w.check(k)

@@ -16,11 +16,11 @@ def gc_runs(server):
 
 
 def passes(server):
-    """Waits until the daemon has looked twice for work that is due. It reads the note of a backup each time, and its metric shows that."""
+    """Waits until the daemon has checked twice for work that is due. It reads the note of a backup each time, and its metric shows that."""
     for n in (1, 2):
         (server.data / "notes").mkdir(exist_ok=True)
         (server.data / "notes" / "backup").write_text(f"ran {n}\n")
-        cairn.wait_until("a look", lambda n=n: server.metrics().get("cairn_backup_last_run_timestamp_seconds") == n)
+        cairn.wait_until("the check for due work", lambda n=n: server.metrics().get("cairn_backup_last_run_timestamp_seconds") == n)
 
 
 @pytest.mark.files
@@ -29,17 +29,17 @@ def test_collections_by_interval(start, make, clock):
     assert server.put_xorb(make([9000], 1)).status == 200
     clock.move(5 * 3600)
     passes(server)
-    assert gc_runs(server) == 0, "not before its time"
+    assert gc_runs(server) == 0, "no collection runs before its time"
     clock.move(7 * 3600)
-    cairn.wait_until("a collection", lambda: gc_runs(server) > 0)
+    cairn.wait_until("the first collection", lambda: gc_runs(server) > 0)
     first = gc_runs(server)
     assert first >= time.time() + 6 * 3600 and server.metrics()["cairn_gc_last_run_successful"] == 1
     assert [e["retired"] for e in server.events("gc")] == [1]
     server.stop()
     server.start()
-    assert gc_runs(server) == first, "it outlasts the daemon"
+    assert gc_runs(server) == first, "the time of the last collection outlasts the daemon"
     clock.move(14 * 3600)
-    cairn.wait_until("another", lambda: gc_runs(server) > first)
+    cairn.wait_until("the next collection", lambda: gc_runs(server) > first)
     assert server.metrics()["cairn_gc_swept_xorbs_total"] == 1
     server.stop()
     assert not server.left_overs()
@@ -63,14 +63,14 @@ def test_off_and_on_again(start, clock, tmp_path):
 def test_old_telemetry_goes(start, clock):
     server = start(test_clock=clock.path, telemetry_age="10d")
     assert server.post("/v1/telemetry", b'{"event":"x","metrics":{}}').status == 200
-    cairn.wait_until("it", lambda: server.get("/v1/telemetry").json()["telemetry"])
+    cairn.wait_until("the first message", lambda: server.get("/v1/telemetry").json()["telemetry"])
     clock.move(6 * DAY)
     assert server.post("/v1/telemetry", b'{"event":"y","metrics":{}}').status == 200
-    cairn.wait_until("both", lambda: len(server.get("/v1/telemetry").json()["telemetry"]) == 2)
+    cairn.wait_until("both messages", lambda: len(server.get("/v1/telemetry").json()["telemetry"]) == 2)
     server.stop()
     clock.move(11 * DAY)
     server.start()
-    cairn.wait_until("its end", lambda: server.metrics()["cairn_telemetry_trimmed_total"] == 1)
+    cairn.wait_until("the removal of the old message", lambda: server.metrics()["cairn_telemetry_trimmed_total"] == 1)
     assert [row["body"]["event"] for row in server.get("/v1/telemetry").json()["telemetry"]] == ["y"]
 
 
@@ -84,7 +84,7 @@ def test_revoked_keys_go(start, clock, issuer):
     server.stop()
     clock.move(100 * DAY)
     server.start()
-    cairn.wait_until("its end", lambda: server.events("keys_trimmed"))
+    cairn.wait_until("the removal of the key", lambda: server.events("keys_trimmed"))
     assert [key["name"] for key in server.get("/v1/keys", token=admin).json()["keys"]] == ["b", "c"]
 
 
@@ -99,12 +99,12 @@ def test_backups_are_heard_of(server, make, tmp_path):
 
     assert server.put_xorb(make([9000], 1)).status == 200 and told("run_successful") is None
     assert backup("a.fold") == 0
-    cairn.wait_until("word", lambda: told("run_successful") == 1)
+    cairn.wait_until("the backup to be reported as successful", lambda: told("run_successful") == 1)
     assert told("success_bytes") == (tmp_path / "a.fold").stat().st_size
     good = told("success_timestamp_seconds")
     assert good == told("run_timestamp_seconds") and abs(good - time.time()) < 60
     assert backup("a.fold") == 73
-    cairn.wait_until("word", lambda: told("run_successful") == 0)
+    cairn.wait_until("the backup to be reported as failed", lambda: told("run_successful") == 0)
     assert told("success_timestamp_seconds") == good and not server.left_overs()
 
 

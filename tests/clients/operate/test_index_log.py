@@ -50,5 +50,5 @@ def test_a_program_that_goes_on_reading_is_named(server):
         cairn.wait_until("the line in the log", lambda: server.events("index_log_held"))
         [line] = server.events("index_log_held")
         assert line["holder"] == f"process {program.pid}" and line["log_bytes"] > 2 * ROUND, line
-    assert server.metrics()["cairn_index_log_held_seconds"] == 0, "nobody reads any more"
+    assert server.metrics()["cairn_index_log_held_seconds"] == 0, "no program reads any more"
     cairn.wait_until("the end in the log", lambda: server.events("index_log_free"))

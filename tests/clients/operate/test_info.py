@@ -1,4 +1,5 @@
-"""GET /v1/info and `cairn info`: what a hash is, who refers to it, and which part of that a tenant is told."""
+"""GET /v1/info and `cairn info`: the things that a hash names, those that refer to them, and how much a tenant
+learns."""
 
 import json
 import os
@@ -61,7 +62,7 @@ def test_a_file(things):
     assert {(o["repo"], o["sha256"]) for o in told["owners"]} == {(f"models/{r}", xet.text(bytes(range(32)))) for r in (ANN, BOB)}
     assert all(o["at"] > 1_600_000_000 for o in told["owners"]) and told["xorbs"][0]["at"] > 1_600_000_000
     assert "xorb" not in told and told["needed_by"] == told["places"] == told["of_sha256"] == []
-    # In the order of the file, not of their uploads.
+    # Xorbs are listed in the order of the file, not of their uploads.
     told = things.told("admin", things.own.hash())
     assert [x["hash"] for x in told["xorbs"]] == [xet.text(things.bobs.hash), xet.text(things.shared.hash)]
     assert things.ask("admin", things.own.hash(), "?limit=1").json()["more"] is True
@@ -84,19 +85,19 @@ def test_a_sha256_and_a_xorb_and_a_chunk(things):
 def test_a_tenant_is_told_of_his_own(things):
     told = things.told("bob", things.both.hash())
     assert [o["repo"] for o in told["owners"]] == [f"models/{BOB}"]
-    assert not any("at" in row for row in told["owners"] + told["xorbs"]), "what ann had before would be told by its age"
+    assert not any("at" in row for row in told["owners"] + told["xorbs"]), "a time would reveal what ann had before"
     told = things.told("bob", things.shared.hash)
     assert rows(told, "needed_by") == {(xet.text(f.hash()), f"models/{BOB}") for f in (things.both, things.own)}
     assert {*told["xorb"]} == {"chunks", "size", "stored", "lost"}
     assert rows(things.told("bob", bytes(range(32))), "of_sha256") == {(xet.text(things.both.hash()), None)}
     assert [p["xorb"] for p in things.told("bob", things.bobs.nodes[0][0])["places"]] == [xet.text(things.bobs.hash)]
-    # He may read a public file, but it is not his.
+    # bob may read the public file, but is told of no owner.
     told = things.told("bob", things.public.hash())
     assert told["file"]["size"] == 18000 and told["owners"] == []
 
 
 def test_things_of_others_look_absent(things):
-    """What belongs to others is answered exactly like a hash that is nowhere. (test_isolation.py tests this for every route, and the time, too.)"""
+    """Things of others are answered exactly like a hash that does not exist. (test_isolation.py tests this for every route, and the time, too.)"""
     absent = random.Random(7).randbytes(32)
     for who, hashes in (
         ("ann", [things.own.hash(), things.bobs.hash, things.bobs.nodes[0][0], bytes(range(1, 33)), things.free.hash]),

@@ -131,7 +131,7 @@ def test_a_part_file_is_taken_over_unless_it_is_locked(tmp_path):
         held.flush()
         fcntl.flock(held, fcntl.LOCK_EX)
         assert "another cairn init is running" in init(tmp_path, "ann", "--dir", "store", code=EXIT_CANT_CREATE)
-        assert list(store.iterdir()) == [part], "nothing is made beside it"
+        assert list(store.iterdir()) == [part], "nothing is made beside the part file"
     init(tmp_path, "ann", "--dir", "store")
     assert settings_of(store)["data_dir"] == str(store) and "x" * 10 not in (store / "cairnd.conf").read_text()
     assert stat.S_IMODE((store / "cairnd.conf").stat().st_mode) == 0o644
@@ -259,9 +259,9 @@ def test_https(tmp_path, serve):
 def test_a_refused_init_leaves_nothing(tmp_path, arguments, code):
     arguments += [] if "--dir" in arguments else ["--dir", "store"]
     assert init(tmp_path, *arguments, code=code).startswith("cairn")
-    assert not list(tmp_path.rglob("cairnd.conf*")), "no settings are left, nor a part of them"
+    assert not list(tmp_path.rglob("cairnd.conf*")), "neither settings nor a part of them are left"
     if code == EXIT_USAGE:
-        assert not list(tmp_path.iterdir()), "nothing is made"
+        assert not list(tmp_path.iterdir()), "the refused command makes nothing"
 
 
 @pytest.mark.parametrize("name", ["token_audience", "token_key"])
@@ -290,7 +290,7 @@ def test_a_comment_that_cairnd_does_not_read(tmp_path):
     assert not (store / "keys").exists()
 
 
-def test_variables_that_win(tmp_path):
+def test_init_warns_of_variables_that_override_settings(tmp_path):
     """In the container image, environment variables override the settings that init writes, so init warns. It does not warn of a variable with the same
     value, or an empty one."""
     variables = {"CAIRN_LISTEN": "0.0.0.0:8080", "CAIRN_DATA_DIR": str(tmp_path / "store"), "CAIRN_TOKEN_AUDIENCE": "cairn", "CAIRN_TOKEN_ISSUER": ""}
@@ -303,7 +303,7 @@ def test_variables_that_win(tmp_path):
     audience = ("CAIRN_TOKEN_AUDIENCE", "cairn", "token_audience = http://127.0.0.1:8080")
     assert warned("store", "--json") == [("CAIRN_LISTEN", "0.0.0.0:8080", "listen = 127.0.0.1:8080"), audience]
     variables |= {"CAIRN_DATA_DIR": "", "CAIRN_TOKEN_AUDIENCE": ""}
-    assert warned("other", "--url", "http://hub.example.org:8080") == [], "both are all addresses"
+    assert warned("other", "--url", "http://hub.example.org:8080") == [], "both stand for all addresses"
     assert [name for name, *_ in warned("third", "--url", "http://hub.example.org:8081")] == ["CAIRN_LISTEN"]
 
 

@@ -42,12 +42,12 @@ def test_a_packing(held, make):
     assert "0 of 4 xorbs (0 %)" in held.row("Packing") and held.bar() == (0, "packing")
     assert held.metric("done_ratio", "packing") == 0
     held.faults.disarm()
-    cairn.wait_until("the end", lambda: not held.jobs()["packing"]["running"])
+    cairn.wait_until("the end of the packing", lambda: not held.jobs()["packing"]["running"])
     assert "done" in held.row("Packing")
 
 
 def test_a_collection(held, make, clock):
-    """A collection on request stands still where it records the first xorbs, one by the schedule where it removes the first object."""
+    """A requested collection stands still where it records the first xorbs. A scheduled one stands still where it removes the first object."""
     server, replies = held.server, []
     for seed in range(4):
         assert server.put_xorb(make([9000], seed), token=held.admin).status == 200
@@ -71,9 +71,9 @@ def test_a_collection(held, make, clock):
     told = held.jobs()["collection"]
     assert (told["running"], told["unit"], told["done"], told["total"]) == (True, "xorbs", 0, 0), told
     assert "removes what nothing has needed for long" in held.row("Collection") and held.metric("running", "collection") == 1
-    assert held.metric("done_ratio", "collection") is None, "how many there are is not known"
+    assert held.metric("done_ratio", "collection") is None, "the number of xorbs to remove is not known"
     held.faults.disarm()
-    cairn.wait_until("the end", lambda: server.metrics()["cairn_gc_swept_xorbs_total"] == 4)
+    cairn.wait_until("the end of the collection", lambda: server.metrics()["cairn_gc_swept_xorbs_total"] == 4)
     assert not held.jobs()["collection"]["running"] and "36.0 kB freed since the start" in held.row("Collection")
 
 
@@ -103,15 +103,15 @@ def test_a_backup(free, make, tmp_path, monkeypatch):
         patch.setattr(server, "request", lambda *given, **more: real(*given, **{"token": free.admin} | more))
         register(server, [make([120_000] * 10, seed) for seed in range(3)])
     process = piped(server, spool)
-    cairn.wait_until("word of it", lambda: free.jobs()["backup"]["running"])
+    cairn.wait_until("the backup to be reported", lambda: free.jobs()["backup"]["running"])
     told = free.jobs()["backup"]
     assert told["unit"] == "bytes" and 3_600_000 <= told["total"] <= 3_700_000 and told["done"] <= told["total"] and told["started"] > 0, told
     assert free.bar()[1] == "backup" and "of 3.6 MB written" in free.row("Backup") and free.metric("running", "backup") == 1
     process.kill()
     process.communicate()
-    cairn.wait_until("its end", lambda: not free.jobs()["backup"]["running"])
-    assert "One broke off at" in free.row("Backup") and "None is known of" in free.row("Backup")
+    cairn.wait_until("the end of the backup", lambda: not free.jobs()["backup"]["running"])
+    assert "One broke off at" in free.row("Backup") and "No backup is known" in free.row("Backup")
     with (tmp_path / "all.fold").open("wb") as out:
         assert piped(server, spool, into=out).wait(60) == 0
-    cairn.wait_until("word of the next", lambda: "ended well" in free.row("Backup"))
+    cairn.wait_until("the next backup to be reported", lambda: "ended well" in free.row("Backup"))
     assert "broke off" not in free.row("Backup") and not free.jobs()["backup"]["running"]

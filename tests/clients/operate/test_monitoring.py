@@ -24,9 +24,9 @@ FUNCTIONS = {"sum", "rate", "increase", "time", "predict_linear", "histogram_qua
 
 @pytest.fixture
 def server(start, tmp_path):
-    """A server that has all metrics: it serves TLS, has collected, and has answered requests."""
+    """A server that has all metrics: it serves TLS, mirrors a hub, has collected, and has answered requests."""
     certificate, key = authority.Authority(tmp_path / "ca").issue("server")
-    server = start(tls_certificate=certificate, tls_key=key, trust=str(tmp_path / "ca" / "authority.pem"))
+    server = start(tls_certificate=certificate, tls_key=key, trust=str(tmp_path / "ca" / "authority.pem"), mirror="http://127.0.0.1:9")
     assert server.get("/ready").status == 200
     assert server.post("/v1/gc").status == 200
     assert server.post("/v1/scrub/start").status == 200
@@ -91,7 +91,7 @@ def test_alerts(server):
     for rule in group["rules"]:
         assert re.fullmatch("Cairn[A-Z][A-Za-z]+", rule["alert"]) and rule["labels"]["severity"] in ("warning", "critical")
         assert rule["annotations"]["summary"] and re.fullmatch(r"\d+[mhd]", rule.get("for", "1m"))
-        assert rule["annotations"]["runbook"] == f"docs/operations.md#{rule['alert'].lower()}"
+        assert rule["annotations"]["runbook"] == f"docs/troubleshooting.md#{rule['alert'].lower()}"
         ask_for_what_there_is(rule["expr"], samples)
     if shutil.which("promtool"):
         done = subprocess.run(["promtool", "check", "rules", MONITORING / "alerts.yaml"], capture_output=True, text=True, timeout=60)
@@ -99,9 +99,9 @@ def test_alerts(server):
 
 
 def test_each_alert_is_explained():
-    """docs/operations.md has a heading for each alert, and for nothing else."""
+    """docs/troubleshooting.md has a heading for each alert, and for nothing else."""
     rules = yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"][0]["rules"]
-    section = (cairn.ROOT / "docs" / "operations.md").read_text().split("\n## Alarms\n")[1].split("\n## ")[0]
+    section = (cairn.ROOT / "docs" / "troubleshooting.md").read_text().split("\n## Alarms\n")[1].split("\n## ")[0]
     assert re.findall(r"^### (Cairn\w+)$", section, re.M) == [rule["alert"] for rule in rules]
 
 
@@ -137,12 +137,12 @@ def test_alerts_of_jobs_that_never_succeeded(tmp_path, alert):
     def success(at_hour):
         return {f"{name}_last_success_timestamp_seconds": f"{at_hour * 3600}x{hours + 24}"}
 
-    assert late(hours + 2) and not late(hours - 2), "there never was one"
+    assert late(hours + 2) and not late(hours - 2), "the job never succeeded"
     assert late(hours + 2, **success(1)) and not late(hours + 2, **success(3))
     restarted = f"0x{hours - 24} {(hours - 24) * 3600}x48"
-    assert late(hours + 2, cairn_start_time_seconds=restarted), "since a first start, not the last one"
+    assert late(hours + 2, cairn_start_time_seconds=restarted), "the time counts from the first start, not the last"
     if alert == "CairnBackupLate":
-        assert not late(hours + 2, cairn_index_bytes=f"0x{hours + 24}"), "PostgreSQL backs it up"
+        assert not late(hours + 2, cairn_index_bytes=f"0x{hours + 24}"), "PostgreSQL has backups of its own"
 
 
 @pytest.mark.skipif(not shutil.which("promtool"), reason="there is no promtool here")
@@ -154,8 +154,8 @@ def test_alerts_of_the_index(tmp_path):
     def slow(queue, writes):
         return fires(tmp_path, "CairnIndexSlow", "20m", cairn_index_queue=queue, cairn_index_writes_total=writes)
 
-    assert slow("40x20", "0+600x20"), "ten a second, and forty wait"
-    assert slow("40x20", "0x20"), "none at all"
+    assert slow("40x20", "0+600x20"), "ten writes a second, and forty wait"
+    assert slow("40x20", "0x20"), "no writes at all"
     assert not slow("40x20", "0+60000x20") and not slow("0x20", "0x20") and not slow("0 0 0 0 1 0 0 0 0 0 1 0 0 0 0 1 0 0 0 0 0", "0x20")
 
 
@@ -207,7 +207,7 @@ class Prometheus:
         except OSError as e:
             assert not isinstance(e, urllib.error.HTTPError) or e.code == 503, f"{query}: {e.read().decode()}"
             assert self.process.poll() is None, self.out.read_text()[-2000:]
-            return []  # it is not ready yet
+            return []  # Prometheus is not ready yet
 
 
 def free_port():
@@ -244,9 +244,6 @@ def test_a_real_prometheus(server, prometheus):
     assert [rule for rule in rules() if rule["health"] != "ok"] == []
 
 
-# --- what they say ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("sandbox", ["auto", "off"])
 def test_the_process(start, sandbox):
     server = start(sandbox=sandbox)
@@ -268,7 +265,7 @@ def test_garbage_and_its_collection(start, make, clock):
     server = start(test_clock=clock.path, epoch="1m", gc_grace="2m")
     xorb = make([9000], 1)
     assert server.put_xorb(xorb).status == 200
-    assert not {"cairn_garbage_bytes", "cairn_gc_last_run_successful"} & set(server.metrics()), "nothing is known so far"
+    assert not {"cairn_garbage_bytes", "cairn_gc_last_run_successful"} & set(server.metrics()), "nothing is known before the first collection"
     assert server.get("/v1/stats").status == 200
     metrics = server.metrics()
     assert metrics["cairn_garbage_bytes"] == metrics["cairn_store_bytes"] > 9000 and metrics["cairn_garbage_retired_bytes"] == 0

@@ -144,12 +144,32 @@ def test_there_and_back(start, begin, tmp_path, elsewhere):
     move(tmp_path / "other", tmp_path / "third", *(["--finish"] if elsewhere else []), code=0 if elsewhere else 73)
     other.stop()
     if back:
-        assert back["objects"] == 2, "what was there is there"
+        assert back["objects"] == 2, "objects that are there already are not copied"
         same(tmp_path / "other", tmp_path / "server")
     home = begin("server" if back else "third")
     book.check(home)
     more(book, home, 9)
     book.check(home)
+
+
+@each_pair
+def test_over_what_an_index_keeps_for_itself(start, begin, issuer, clock, tmp_path, elsewhere):
+    """A xorb that counted for its uploader in an index is collected elsewhere. The store can be moved there again."""
+    options = {"token_key": issuer.folder, "no_hub": True, "epoch": "60s", "gc_grace": "120s"}
+    token, admin = issuer.token(repo="models/ann/cats", expires_s=10_000), issuer.token("admin", expires_s=10_000)
+    server = start(test_clock=clock.path, **options)
+    move(tmp_path / "server", tmp_path / "other", "--finish", elsewhere=elsewhere)
+    server.stop()
+    other = begin("other", elsewhere, **options)
+    assert other.put_xorb(xet.Xorb([os.urandom(5000)]), token=token).status == 200
+    other.stop()
+    move(tmp_path / "other", tmp_path / "server", "--finish")
+    server.start()
+    for seconds in (121, 242):
+        clock.move(seconds)
+        assert server.post("/v1/gc", token=admin).status == 200
+    server.stop()
+    assert move(tmp_path / "server", tmp_path / "other", "--finish")["tables"]["xorb"]["rows"] == 0
 
 
 @pytest.mark.parametrize("elsewhere", [False, pytest.param(True, marks=pytest.mark.skipif(not (cairn.POSTGRES or cairn.ENGINE), reason="there are no other engines"))])
@@ -232,7 +252,7 @@ def test_kill(start, begin, tmp_path, step, elsewhere):
     if step == "move-rows":
         other = begin("other", elsewhere)
         refused = other.put_xorb(ledger.new_file(21).terms[0][0])
-        assert refused.status == 503 and refused.json()["error"]["code"] == "index.frozen", "half a store takes nothing"
+        assert refused.status == 503 and refused.json()["error"]["code"] == "index.frozen", "a store that is half moved takes no uploads"
         other.stop()
     move(tmp_path / "server", tmp_path / "other", "--finish", elsewhere=elsewhere)
     other = begin("other", elsewhere)
@@ -291,7 +311,7 @@ def test_refusals(start, begin, tmp_path):
     book.check(begin("other"))
 
 
-def test_folders_that_are_no_end_of_a_move(start, tmp_path):
+def test_a_move_into_its_own_source_is_refused(start, tmp_path):
     """The target may not be in the store that is moved, by whatever path. Cancelling a move that never began makes no folder."""
     server = start()
     fill(server, 1)

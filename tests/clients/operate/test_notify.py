@@ -1,4 +1,4 @@
-"""What the daemon tells the service manager, over a real datagram socket, as systemd does it (sd_notify(3))."""
+"""Notifications of the daemon to the service manager, over a real datagram socket, as with systemd (sd_notify(3))."""
 
 import os
 import select
@@ -22,12 +22,12 @@ class Manager:
         self.socket.bind(address.replace("@", "\0", 1))
 
     def told(self, seconds=30):
-        """The next datagram as {name: value}; None: none came."""
+        """Returns the next datagram as {name: value}; None: none came."""
         ready, _, _ = select.select([self.socket], [], [], seconds)
         return dict(line.split("=", 1) for line in self.socket.recv(4096).decode().split("\n")) if ready else None
 
     def told_until(self, name):
-        """All datagrams up to the first one that has this name."""
+        """Returns all datagrams up to the first one that has this name."""
         out, end = [], time.monotonic() + 30
         while not out or name not in out[-1]:
             assert time.monotonic() < end, f"{name} did not come, but {out}"
@@ -56,12 +56,12 @@ def test_start_reload_stop(start, manager, issuer):
     reloading, ready = manager.told(), manager.told()
     assert reloading["RELOADING"] == "1" and before - 1000 <= int(reloading["MONOTONIC_USEC"]) <= before + 60_000_000
     assert ready["READY"] == "1"
-    assert len(server.events("reload")) == 1, "between the two"
+    assert len(server.events("reload")) == 1, "the reload is done between the two messages"
     server.process.send_signal(signal.SIGTERM)
     stopping = manager.told()
-    assert stopping["STOPPING"] == "1" and int(stopping["EXTEND_TIMEOUT_USEC"]) > 60_000_000, "drain may take 30 s, and the writes as long"
+    assert stopping["STOPPING"] == "1" and int(stopping["EXTEND_TIMEOUT_USEC"]) > 60_000_000, "draining may take 30 s, and the last writes as long"
     server.finish()
-    assert manager.told(0) is None, "nobody asked for a watchdog"
+    assert manager.told(0) is None, "without WATCHDOG_USEC no watchdog is fed"
 
 
 def test_ready_is_not_told_before_it_serves(tmp_path, manager):
@@ -84,16 +84,16 @@ def test_the_watchdog_is_fed_while_requests_are_served(start, manager, tmp_path,
         manager.told_until("WATCHDOG")
     after = server.metrics()['cairn_http_requests_total{route="health",status="200"}']
     threads = -(-1008 // 112)
-    assert after - asked >= threads, "each of its threads was asked"
-    cairn.wait_until("what was asked with to be closed", lambda: server.metrics()["cairn_http_connections"] <= 2)
+    assert after - asked >= threads, "each thread answered a request of the watchdog"
+    cairn.wait_until("the connections of the watchdog to be closed", lambda: server.metrics()["cairn_http_connections"] <= 2)
     server.process.send_signal(signal.SIGTERM)
     told = manager.told_until("STOPPING")[-1]
     assert int(told["WATCHDOG_USEC"]) > 60_000_000
     server.finish()
-    assert manager.told(0) is None, "it is not fed any more"
+    assert manager.told(0) is None, "the watchdog is not fed any more"
 
 
-def test_a_process_that_stands_still_feeds_nothing(start, manager):
+def test_a_stopped_process_sends_no_watchdog(start, manager):
     server = start(variables=variables(manager, WATCHDOG_USEC=WATCHDOG_US))
     manager.told_until("WATCHDOG")
     server.process.send_signal(signal.SIGSTOP)

@@ -1,4 +1,5 @@
-"""What an operator does to a running server: forget, share, collect, count; and what others see of that."""
+"""Operations on a running server: forgetting and sharing files, collecting, counting; and how much of that other
+tenants see."""
 
 import re
 import signal
@@ -44,7 +45,7 @@ def test_forgotten_file_is_gone(server, make):
     cairn.is_error(forget(server, file), 404, "file.unknown")
     assert read(server, other) == plans.content(other)
     again = server.post("/v1/shards", xet.shard([file], [file.terms[0][0]]))
-    assert again.json() == {"result": 1}, "not known any more"
+    assert again.json() == {"result": 1}, "the file is not known any more"
     assert read(server, file) == plans.content(file)
 
 
@@ -60,7 +61,7 @@ def test_forget_for_one_repository(repos, make):
     assert forget(server, file, "?repo=alice/one", token=tokens["admin"]).status == 200
     assert seen(server, file, tokens["alice"]) == 404
     assert seen(server, file, tokens["bob"]) == 200
-    assert forget(server, file, "?repo=", token=tokens["admin"]).status == 404, "it never was the operator's"
+    assert forget(server, file, "?repo=", token=tokens["admin"]).status == 404, "the file never belonged to the operator"
     assert forget(server, file, "?repo=carol/one", token=tokens["admin"]).status == 404
     cairn.is_error(forget(server, file, "?repo=carol", token=tokens["admin"]), 400, "repo.name")
     assert forget(server, file, "?repo=models/bob/one", token=tokens["admin"]).status == 200
@@ -72,13 +73,13 @@ def test_hash_and_sha256_are_no_right_to_read(repos, make):
     file = upload(server, make([9000, 10000], 4), tokens["alice"])
     assert seen(server, file, tokens["alice"]) == 200
     assert seen(server, file, tokens["bob"]) == 404
-    assert seen(server, file, tokens["admin"]) == 200, "the operator reads all"
+    assert seen(server, file, tokens["admin"]) == 200, "the operator reads all files"
     by_sha256 = f"/v1/files/by-sha256/{xet.text(file.sha256)}"
     assert {who: server.get(by_sha256, token=token).status for who, token in tokens.items()} == {
         "alice": 200, "bob": 404, "carol": 404, "admin": 404,
     }, "alice's word is not the operator's"
     shared = upload(server, make([9000, 10001], 5), tokens["admin"])
-    assert [seen(server, shared, tokens[who]) for who in ("alice", "bob", "carol")] == [200] * 3, "what the operator uploads is for all"
+    assert [seen(server, shared, tokens[who]) for who in ("alice", "bob", "carol")] == [200] * 3, "everybody may read what the operator uploads"
 
 
 def test_share(repos, make):
@@ -90,7 +91,7 @@ def test_share(repos, make):
     assert [seen(server, file, tokens[who]) for who in ("alice", "bob", "carol")] == [200, 200, 404]
     assert read(server, file, tokens["bob"]) == plans.content(file)
     assert share(server, file, "?repo=carol/one", token=tokens["admin"]).status == 200
-    assert seen(server, file, tokens["carol"]) == 404, "a model of that name is another repository than a dataset"
+    assert seen(server, file, tokens["carol"]) == 404, "a model and a dataset of one name are two repositories"
     assert share(server, file, token=tokens["admin"]).status == 200
     assert seen(server, file, tokens["carol"]) == 200
     cairn.is_error(share(server, file, "?repo=a/b/c", token=tokens["admin"]), 400, "repo.name")
@@ -118,12 +119,12 @@ def test_collection_takes_two_grace_times(start, make, clock):
     assert (stats["files"], stats["xorbs"], stats["stored_bytes"]) == (1, 2, sum(size))
     assert (stats["unreferenced_xorbs"], stats["unreferenced_bytes"], stats["retired_xorbs"]) == (1, size[1], 0)
     nothing = {"retired": 0, "swept": 0, "left_overs": 0, "bytes_freed": 0, "grace_s": GRACE}
-    assert server.post("/v1/gc").json() == nothing, "too young"
+    assert server.post("/v1/gc").json() == nothing, "the xorb has not been retired for long enough"
 
     clock.move(GRACE + 5)
     assert server.get(chunk).status == 200
     assert server.post("/v1/gc").json() == {**nothing, "retired": 1}
-    assert server.get(chunk).status == 404, "offered no more, from the cache neither"
+    assert server.get(chunk).status == 404, "a retired xorb is not offered, from the cache neither"
     assert server.request("HEAD", gone.terms[0][0].path()).status == 404
     assert server.post("/v1/gc").json() == nothing
     assert object_bytes(server) == sum(size)
@@ -133,7 +134,7 @@ def test_collection_takes_two_grace_times(start, make, clock):
     assert server.post("/v1/gc").json() == {**nothing, "swept": 1, "bytes_freed": size[1]}
     assert object_bytes(server) == size[0]
     fetch = next(iter(plan["fetch_info"].values()))[0]["url"]
-    assert server.get(plans.path_of(fetch)).status == 404, "a signed address of what is gone"
+    assert server.get(plans.path_of(fetch)).status == 404, "a signed address of a removed xorb is refused"
     refused = server.post("/v1/shards", xet.shard([gone], [gone.terms[0][0]]))
     cairn.is_error(refused, refused.status, "xorb.not_stored")
     assert read(server, kept) == plans.content(kept)
@@ -155,9 +156,6 @@ def test_retired_xorb_is_used_again(start, make, clock):
     clock.move(4 * GRACE)
     assert server.post("/v1/gc").json()["swept"] == 0
     assert read(server, part) == plans.content(part)
-
-
-# --- signed addresses -------------------------------------------------------------------------------------------------
 
 
 def signed(server, file):
@@ -217,7 +215,7 @@ def documented(heading):
 
 
 @pytest.mark.files
-def test_a_daemon_that_stands_still(server):
+def test_stats_gives_up_on_a_stopped_daemon(server):
     """`cairn stats` gives up each try after half a minute, and says so."""
     server.process.send_signal(signal.SIGSTOP)
     began = time.monotonic()
@@ -230,15 +228,15 @@ def test_a_daemon_that_stands_still(server):
 
 
 def test_documented_metrics(start):
-    """The table in operations.md has each metric, and no other. Some appear only with TLS, with an S3 service, with PostgreSQL, or while a job runs, and those of the
-    mirror with an address of a hub, which is not asked."""
+    """The table in operations.md has each metric, and no other. Some appear only with TLS, an S3 service, PostgreSQL, a running job, or a mirror; the test's mirror
+    has an address that is not asked."""
     elsewhere = {"cairn_tls_certificate_expires_seconds", "cairn_index_clock_ahead_seconds", "cairn_job_done_ratio"}
     elsewhere |= {f"cairn_{of}_request{what}_total" for of in ("store", "index") for what in ("s", "_seconds", "_failures")}
     server = start(mirror="http://127.0.0.1:9")
     assert server.post("/v1/gc").status == 200  # the metrics of collections and scrubs appear with the first one
     assert server.post("/v1/scrub/start").status == 200
     (server.data / "notes" / "backup").write_text("ran 9\ngood 9\nfailed 0\nbytes 9\n")
-    cairn.wait_until("all", lambda: server.get("/v1/scrub").json()["now"] is None and "cairn_backup_last_run_successful" in server.metrics())
+    cairn.wait_until("the scrub and the backup", lambda: server.get("/v1/scrub").json()["now"] is None and "cairn_backup_last_run_successful" in server.metrics())
     cairn.wait_until("a request that is counted", lambda: b"cairn_http_requests_total" in server.get("/metrics").body)
     told = re.sub(r"(?m)^#.*$", "", server.get("/metrics").body.decode())
     names = {re.sub(r"_seconds_(bucket|sum|count)$", "_seconds", name) for name in re.findall(r"(?m)^(\w+)", told)}
@@ -246,8 +244,8 @@ def test_documented_metrics(start):
 
 
 def test_documented_limits():
-    """Each setting that is a limit has a heading with its name in operations.md. Each heading there that looks like a setting is one."""
-    section = (cairn.ROOT / "docs/operations.md").read_text().split("\n## Limits, and what a client sees\n")[1].split("\n## ")[0]
+    """Each setting that is a limit has a heading with its name in troubleshooting.md. Each heading there that looks like a setting is one."""
+    section = (cairn.ROOT / "docs/troubleshooting.md").read_text().split("\n## Limits, and what a client sees\n")[1].split("\n## ")[0]
     headings = set(re.findall(r"(?m)^### ([a-z_]+)$", section))
     settings = set(re.findall(r'(?m)^\t\{"(\w+)", SETTING_', (cairn.ROOT / "server/settings.c").read_text()))
     assert len(settings) > 50 and headings <= settings, headings - settings

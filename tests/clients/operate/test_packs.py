@@ -40,7 +40,7 @@ json.dump(told, sys.stdout)
 
 
 def peer(do, path, **order):
-    """Runs swh.shard in a process of its own: does this, then reads the whole file. @return {"objects": {key: bytes}, "end"}"""
+    """Runs swh.shard in a process of its own, which does this and then reads the whole file. @return {"objects": {key: bytes}, "end"}"""
     done = subprocess.run(
         [sys.executable, "-c", PEER],
         input=json.dumps({"do": do, "path": str(path), **order}),
@@ -95,9 +95,6 @@ def stock(server):
     return server, book
 
 
-# --- the peer: swh.shard ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.files
 def test_peer_reads_ours(stock):
     server, book = stock
@@ -128,7 +125,7 @@ def test_ours_reads_peers(tmp_path, count):
     run("get", "--raw", path, "11" * 32, code=66)
     first = next(iter(objects))
     run("delete", "--raw", path, first)
-    assert f"{first} is not in it" in run("delete", "--raw", path, first, code=66).stderr.decode()
+    assert f"no object of this key: {first}" in run("delete", "--raw", path, first, code=66).stderr.decode()
     del objects[first]
     assert peer("read", path)["objects"] == {k: v.hex() for k, v in objects.items()}
     assert b" 1 deleted" in run("verify", "--sha256", path).stdout
@@ -145,9 +142,9 @@ def test_get_to_a_file(tmp_path):
     assert (tmp_path / "out").read_bytes() == b"hello"
     run("get", "--raw", SHARDS / "peer_five.shard", key, "-o", tmp_path / "none" / "out", code=73)
     assert [p.name for p in tmp_path.iterdir()] == ["out"], "nothing is left behind"
-    assert b"is there already" in run("get", "--raw", SHARDS / "peer_five.shard", key, "-o", tmp_path / "out", code=73).stderr
+    assert b"exists already" in run("get", "--raw", SHARDS / "peer_five.shard", key, "-o", tmp_path / "out", code=73).stderr
     (tmp_path / "to_out").symlink_to("out")
-    assert b"is there already" in run("get", "--raw", SHARDS / "peer_five.shard", key, "-o", tmp_path / "to_out", code=73).stderr
+    assert b"exists already" in run("get", "--raw", SHARDS / "peer_five.shard", key, "-o", tmp_path / "to_out", code=73).stderr
     (tmp_path / "other.part").touch()  # of a command that was killed, or of one that runs
     said = run("get", "--raw", SHARDS / "peer_five.shard", key, "-o", tmp_path / "other", code=73).stderr.decode()
     assert "other.part: File exists; remove it if nobody writes it [file.target]" in said
@@ -175,9 +172,6 @@ def test_bad_files_are_refused(tmp_path, name):
     for args in (["list", "--raw", copy], ["delete", "--raw", copy, "11" * 32]):
         code = subprocess.run([cairn.CAIRN, "pack", *map(str, args)], capture_output=True, timeout=60).returncode
         assert code in (0, 65, 66), (args, code)
-
-
-# --- a server -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.files
@@ -354,8 +348,6 @@ def test_only_an_admin_packs(start, issuer):
         cairn.is_error(server.post(f"/v1/packs?name=a.shard&older_than_s={wrong}", token=issuer.token("admin")), 400, "pack.age")
     assert server.post("/v1/packs?name=a.shard", token=issuer.token("admin")).status == 202
 
-# --- packs that are damaged, missing or repeated ------------------------------------------------------------------------
-
 
 def one_packed(start, make, name="a.shard"):
     """A server with one file, whose xorb is in a pack. @return it, the file, the xorb, the pack"""
@@ -394,7 +386,7 @@ def test_a_pack_that_is_swapped_is_verified_anew(start, make):
 
 
 @pytest.mark.files
-def test_a_pack_that_was_away(start, make):
+def test_a_returned_pack_makes_its_xorbs_known_again(start, make):
     """A request for a xorb of the missing pack marks the xorb lost. A read after the pack is back makes the xorb known again."""
     server, file, xorb, path = one_packed(start, make)
     url, aside = address(server, file), server.folder / "aside"
@@ -513,7 +505,7 @@ def test_a_sound_copy_behind_a_damaged_one(start, make, first):
         bad = path.with_name("a.shard")
         bad.write_bytes(path.read_bytes())
         hurt(bad, xorb)
-        assert len(server.get("/v1/packs").json()["packs"]) == 2, "it was seen"
+        assert len(server.get("/v1/packs").json()["packs"]) == 2, "the daemon serves both packs"
     else:
         bad = server.object_of(xet.text(xorb.hash))
         bad.write_bytes(xorb.body())

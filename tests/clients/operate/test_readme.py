@@ -83,7 +83,7 @@ def test_the_commands_for_a_served_user(tmp_path, person, start):
         assert daemon.request("GET", "/api/models/ann/first", token=key).json()["private"] is True
         # The page says this of new repositories.
         type_lines(folder, [*lines[:-1], "hf upload --no-private ann/second ./folder"], env)
-        assert daemon.get("/api/models/ann/second").status == 200, "without a key"
+        assert daemon.get("/api/models/ann/second").status == 200, "the repository is public"
     finally:
         daemon.stop()
 

@@ -42,7 +42,7 @@ def test_one_line_names_the_changed_settings(server, tmp_path):
     event = server.reload("worker_queue_max = 200\naccess_log = no\ndrain = 7s\nlisten = 127.0.0.1:9\nreserve_bytes = 2M\n")
     assert event["event"] == "reload" and event["what"] == "settings" and event["file"] == str(tmp_path / "cairnd.conf")
     assert event["changed"] == "drain=7s access_log=no"
-    assert event["needs_restart"] == "worker_queue_max=200", "and options still win over the file"
+    assert event["needs_restart"] == "worker_queue_max=200", "options still override the file"
     ask(server, "after")
     event = server.reload("worker_queue_max = 200\naccess_log = yes\ndrain = 7\n")
     assert (event["changed"], event["needs_restart"]) == ("access_log=yes", "worker_queue_max=200")
@@ -63,7 +63,7 @@ def test_a_wrong_file_changes_nothing(server, text, why):
     assert server.reload("worker_queue_max = 100\ndrain = 8s\n")["changed"] == "drain=8s"
 
 
-def test_a_file_that_is_gone(server, tmp_path):
+def test_a_reload_without_the_file_changes_nothing(server, tmp_path):
     (tmp_path / "cairnd.conf").unlink()
     server.process.send_signal(signal.SIGHUP)
     cairn.wait_until("the reload", lambda: server.events("reload_failed"))
@@ -113,10 +113,7 @@ def test_the_settings_that_sighup_reads_again_are_documented():
     named = {line.split("`")[1] for line in table.splitlines() if "SIGHUP reads it again" in line}
     source = (cairn.ROOT / "server" / "settings.c").read_text()
     live = {entry.split('"')[0] for entry in re.split(r'\n\t\{"', source) if ".live = true" in entry}
-    assert live == named - {"token_key", "tls_certificate"} and len(live) > 8
-
-
-# --- slow requests ----------------------------------------------------------------------------------------------------------
+    assert live == named - {"token_key", "tls_certificate", "mirror_rules"} and len(live) > 8
 
 
 def slow(server):
@@ -131,11 +128,11 @@ def test_slow_requests_are_told(server, make):
     with server.socket() as s:
         s.sendall(f"POST {xorb.path()}?signature=secret HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: slow-1\r\nAuthorization: Bearer secret\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body[:100])
         until = time.monotonic() + 0.4
-        cairn.wait_until("its time on the way", lambda: time.monotonic() > until)
+        cairn.wait_until("the request to have taken long", lambda: time.monotonic() > until)
         s.sendall(body[100:])
         assert cairn.read_reply(s).status == 200
     assert server.put_xorb(make([9000], 4)).status == 200
-    cairn.wait_until("the line", lambda: slow(server))
+    cairn.wait_until("the line about the slow request", lambda: slow(server))
     [event] = [e for e in slow(server) if e["request_id"] == "slow-1"]
     assert event["level"] == "warning" and event["status"] == 200 and event["method"] == "POST" and event["route"] == "xorbs"
     assert event["duration_us"] >= 400_000 and 0 <= event["queued_us"] < event["duration_us"] - 400_000
@@ -159,7 +156,7 @@ def test_the_wait_for_a_worker_is_counted(start, make):
     for t in threads:
         t.join()
     assert server.post("/v2/shards", xet.shard([xet.File([(xorbs[0], 0, 20)])], [xorbs[0]])).status == 200
-    cairn.wait_until("their ends", lambda: server.metrics()["cairn_http_request_queue_seconds_count"] >= 9)
+    cairn.wait_until("the ends of all uploads", lambda: server.metrics()["cairn_http_request_queue_seconds_count"] >= 9)
     metrics = server.metrics()
     assert metrics["cairn_http_request_queue_seconds_count"] == 9 == metrics['cairn_http_request_queue_seconds_bucket{le="+Inf"}']
     assert metrics["cairn_http_request_queue_seconds_sum"] > 0

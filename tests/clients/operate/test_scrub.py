@@ -63,11 +63,11 @@ def test_objects_moved_away_while_open(server, make, tmp_path):
     assert server.get("/ready").status == 200
     (server.data / "objects").rename(tmp_path / "objects")
     (server.data / "objects").mkdir()
-    cairn.wait_until("it to be noticed", lambda: server.get("/ready").status == 503)
+    cairn.wait_until("the missing object to be noticed", lambda: server.get("/ready").status == 503)
     assert "store.replaced" in server.get("/ready").body.decode()
     (server.data / "objects").rmdir()
     (tmp_path / "objects").rename(server.data / "objects")
-    cairn.wait_until("it to be noticed", lambda: server.get("/ready").status == 200)
+    cairn.wait_until("the returned object to be noticed", lambda: server.get("/ready").status == 200)
 
 
 @pytest.mark.files
@@ -83,7 +83,7 @@ def test_a_pass_counts_damaged_and_missing_xorbs(server, make):
     assert [last[n] for n in ("xorbs", "damaged", "mended", "lost", "unread")] == [3, 1, 0, 2, 0]
     assert time_before <= last["started"] <= last["ended"] <= time.time()
     for x in (flipped, missing):
-        assert server.request("HEAD", x.path()).status == 404, "it is to be sent again"
+        assert server.request("HEAD", x.path()).status == 404, "the xorb must be sent again"
     assert server.request("HEAD", sound.path()).status == 200
     metrics = server.metrics()
     assert metrics["cairn_scrub_last_run_damaged_objects"] == 1 and metrics["cairn_scrub_last_run_lost_xorbs"] == 2
@@ -117,7 +117,7 @@ def test_uploads_during_a_pass_are_counted(start, make):
     server = start()
     put(server, make, 12, size=120_000)
     assert server.post("/v1/scrub/start").status == 200
-    cairn.wait_until("some", lambda: status(server)["now"]["xorbs"] >= 2)
+    cairn.wait_until("some xorbs to be read", lambda: status(server)["now"]["xorbs"] >= 2)
     for i in range(12):
         assert server.put_xorb(make([120_000], 1000 + i)).status == 200
     now = status(server)["now"]
@@ -134,7 +134,7 @@ def test_it_goes_on_after_a_restart(start, make):
     server = start(log_level="info")
     put(server, make, 12, size=120_000)
     assert server.post("/v1/scrub/start").json()["now"]["total_bytes"] > 2 * MB
-    cairn.wait_until("some", lambda: status(server)["now"]["xorbs"] >= 2)
+    cairn.wait_until("some xorbs to be read", lambda: status(server)["now"]["xorbs"] >= 2)
     began = status(server)["now"]["started"]
     server.stop()
     server.start()
@@ -153,7 +153,7 @@ def test_the_rate_and_a_pause(start, make):
     server = start()
     put(server, make, 12, size=120_000)
     assert server.post("/v1/scrub/start").status == 200
-    cairn.wait_until("some", lambda: status(server)["now"]["xorbs"] >= 1)
+    cairn.wait_until("a xorb to be read", lambda: status(server)["now"]["xorbs"] >= 1)
     assert server.post("/v1/scrub/pause").json()["state"] == "paused"
     cairn.wait_until("the note", lambda: "paused 1" in (server.data / "notes" / "scrub").read_text())
     paused = status(server)["now"]
@@ -172,18 +172,18 @@ def test_once_a_period(start, make, clock):
     server = start(scrub_period="7d", test_clock=clock.path)
     assert status(server)["state"] == "waiting" and status(server)["last"] is None, "there is nothing to read"
     put(server, make, 2)
-    cairn.wait_until("the first", lambda: status(server)["last"] is not None)
+    cairn.wait_until("the first scrub", lambda: status(server)["last"] is not None)
     first = status(server)
     assert first["state"] == "waiting" and first["next"] == first["last"]["started"] + 7 * 86400
     clock.move(6 * 86400)
     assert server.get("/ready").status == 200
     assert status(server)["last"] == first["last"]
     clock.move(7 * 86400 + 5)
-    cairn.wait_until("the second", lambda: status(server)["last"]["started"] > first["last"]["started"])
+    cairn.wait_until("the second scrub", lambda: status(server)["last"]["started"] > first["last"]["started"])
     server.stop()
     clock.move(0)  # a clock that was wrong does not prevent reading
     server.start()
-    cairn.wait_until("the third", lambda: status(server)["last"]["started"] < first["last"]["started"] + 86400)
+    cairn.wait_until("the third scrub", lambda: status(server)["last"]["started"] < first["last"]["started"] + 86400)
 
 
 def test_arguments_of_scrub(start, make):
@@ -204,9 +204,6 @@ def test_a_store_without_xorbs_refuses_to_scrub(start):
     server = start(xorbs="external", scrub_period="1s")
     assert server.post("/v1/scrub/start").status == 501 and server.post("/v1/scrub/pause").status == 501
     assert status(server)["state"] == "off" and server.get("/v1/lost-xorbs").json() == {"xorbs": [], "next": None}
-
-
-# --- repair -------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -254,7 +251,7 @@ def test_repair_from_equally_damaged_copies(copies, tmp_path):
     before = sorted(p.as_posix() for p in poor.parent.rglob("*"))
     out = run(server, "repair", "--from", poor.parent, code=65)
     assert out.splitlines()[:2] == [f"repaired {two}", f"lost {one}"] and "1 copies" in out
-    assert sorted(p.as_posix() for p in poor.parent.rglob("*")) == before, "nothing is made there"
+    assert sorted(p.as_posix() for p in poor.parent.rglob("*")) == before, "nothing is made in the source"
     run(server, "repair", "--from", tmp_path / "absent", code=66)
     run(server, "repair", code=64)
     (tmp_path / "empty").mkdir()

@@ -8,7 +8,7 @@ import cairn
 import pytest
 
 UNIT = cairn.ROOT / "systemd" / "cairnd.service.in"
-EXPOSURE = 1.2  # of 10, as docs/reliability.md says; less is better
+EXPOSURE = 1.2  # of 10, as docs/hardening.md says; less is better
 pytestmark = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed; ./dev test systems installs it")
 
 
@@ -56,10 +56,10 @@ def test_the_unit_allows_the_daemon_s_system_calls(unit):
         for word in words.removeprefix("~").split():
             calls = calls_of(word) if word.startswith("@") else {word}
             allowed = allowed - calls if words.startswith("~") else allowed | calls
-    assert len(allowed) > 200, "systemd-analyze told its groups"
+    assert len(allowed) > 200, "systemd-analyze lists its groups"
     source = (cairn.ROOT / "server/sandbox/sandbox_calls.c").read_text()
     made = set(re.findall(r'"(\w+)"', source[source.index(" CALLS[]") : source.index("CALLS_OF_SANITIZERS[]")]))
     made |= {"seccomp", "prctl", "mmap", "mprotect", "clone", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"}
     made |= {"ioprio_set", "setpriority"}
     assert len(made) > 100
-    assert made - allowed <= {"fchown"}, "SQLite's, as root alone"
+    assert made - allowed <= {"fchown"}, "SQLite calls fchown only as root"

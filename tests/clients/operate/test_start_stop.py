@@ -51,7 +51,7 @@ def test_newer_index(server, tmp_path):
     before = index.read_bytes()
     line = cairn.refused(tmp_path, "--data-dir", str(server.data), "--listen", "127.0.0.1:0")
     assert str(version + 1) in line
-    assert index.read_bytes() == before, "it is not touched"
+    assert index.read_bytes() == before, "the index of a newer version is not changed"
 
 
 @pytest.mark.sqlite
@@ -80,7 +80,7 @@ def test_open_to_the_world_without_a_key(tmp_path, listen):
 
 @pytest.mark.parametrize("options", [{"listen": "0.0.0.0:0", "insecure_no_auth": True}, {"public_url": "https://cas.example.org"}], ids=" ".join)
 def test_without_a_key_on_a_public_address(start, options):
-    """Without a key the daemon starts if it was asked to, or on loopback, where a proxy on the same machine may let everybody in. It warns."""
+    """Without a key the daemon starts if told to, or on loopback, where a proxy on the same machine may let everybody in. It logs a warning."""
     server = start(**options)
     assert server.get("/health").status == 200
     assert [e["level"] for e in server.events("no_tokens")] == ["warning"]
@@ -247,9 +247,6 @@ def test_access_log(server):
     assert len(events) == 1 and 404 in events[0].values(), server.log()
 
 
-# --- the log is complete, and delays nobody ---------------------------------------------------------------------------------
-
-
 def ask_often(server, times):
     """Sends requests on one connection, each of which logs a line. @return their ids"""
     ids = [f"line-{i}" for i in range(times)]
@@ -337,9 +334,6 @@ def test_no_packing_begins_once_the_work_is_over(tmp_path):
     assert server.events("stop_failed")
 
 
-# --- the container's health check, without a container --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("listen, asked", [
     ("127.0.0.1", ["127.0.0.1"]),
     ("127.0.0.2", ["127.0.0.2"]),
@@ -355,7 +349,7 @@ def test_health_check_follows_the_address(tmp_path, issuer, listen, asked):
         config.write_text(f"listen = {place}\n")
         assert healthy("--listen", place), place
         assert healthy(CAIRN_LISTEN=place) and healthy(CAIRN_CONFIG=str(config)) and healthy("--config", str(config))
-        assert healthy("--listen", place, CAIRN_LISTEN="127.0.0.1:1"), "an option wins"
+        assert healthy("--listen", place, CAIRN_LISTEN="127.0.0.1:1"), "an option overrides the variable"
     if listen == "127.0.0.2":
         assert not healthy(CAIRN_LISTEN=f"127.0.0.1:{server.port}")
     server.stop()

@@ -1,4 +1,4 @@
-"""What fills the disk: the daemon's figures against a second, simple computation over the index, chunk by chunk and owner by owner."""
+"""Figures of disk usage, compared with a simple computation over the index, chunk by chunk and owner by owner."""
 
 import collections
 import json
@@ -84,7 +84,7 @@ def test_against_a_plain_computation(start, issuer, admin):
 
 @pytest.mark.files
 def test_a_deletion_frees_the_announced_bytes(start, issuer, admin, tmp_path, clock):
-    """The figures of buckets have their names. Deleting one, and two collections, free exactly the bytes that were announced."""
+    """Figures name the buckets. Deleting one, and two collections, free exactly the bytes that were announced."""
     people = People(start(token_key=issuer.folder, test_clock=clock.path, epoch="60s", gc_grace="120s"), admin, tmp_path / "home")
     server, source = people.server, random.Random(5)
     common, alone = source.randbytes(50_000), source.randbytes(30_000)
@@ -129,7 +129,7 @@ def test_command(start, issuer, admin, tmp_path):
     assert shown.returncode == 0 and "buckets/ann/one" in shown.stdout, shown
     people.put("ann/one", "g", b"y" * 5000)
     answers = [json.loads(subprocess.run([*base, "--json", *more], capture_output=True, check=True, timeout=60).stdout) for more in ([], ["--fresh"])]
-    assert [a["owners"][0]["files"] for a in answers] == [1, 2], "the last figures, and fresh ones"
+    assert [a["owners"][0]["files"] for a in answers] == [1, 2], "the last figures, then fresh ones"
     assert subprocess.run([*base[:-1], issuer.token("write")], capture_output=True, timeout=60).returncode == 77
 
 

@@ -25,9 +25,6 @@ def fill(people, bucket, *paths):
     assert reply.status == 200 and reply.json()["success"], reply
 
 
-# --- who sees what ----------------------------------------------------------------------------------------------------
-
-
 def test_home(people, enter):
     nobody = Visitor(people.server)
     assert [row[0] for row in rows(nobody.page("/"), "repos")] == ["ann/data bucket"]
@@ -35,8 +32,8 @@ def test_home(people, enter):
     assert [row[0] for row in rows(enter("bob").page("/"), "repos")] == ["ann/data bucket"]
     assert len(rows(enter("operator").page("/"), "repos")) == 2
     assert rows(enter("ann").page("/?q=SECR"), "repos")[0][0].startswith("ann/secret")
-    assert "Nothing here has that" in text(enter("ann").page("/?q=%3Cscript%3E"))
-    assert people.server.get("/").status == 200, "also to curl"
+    assert "No name here contains that" in text(enter("ann").page("/?q=%3Cscript%3E"))
+    assert people.server.get("/").status == 200, "curl gets an answer, too"
 
 
 def test_a_search_too_long(people, enter):
@@ -55,7 +52,7 @@ def test_empty_home(start, issuer, tmp_path):
     assert f"export HF_ENDPOINT={people.server.url}" in text(page)
 
 
-def test_private_is_as_absent(people, enter):
+def test_private_looks_absent(people, enter):
     """The page of a private repository equals that of one that does not exist, except for the names in it."""
     fill(people, "ann/secret", "f.txt")
 
@@ -73,8 +70,8 @@ def test_private_is_as_absent(people, enter):
     assert enter("ann").get("/buckets/ann/secret").status == 200
 
 
-def test_programs_are_told_as_before(people, start):
-    """A program's request that no page is for gets the same answer as without pages."""
+def test_programs_get_the_answers_without_pages(people, start):
+    """A program's request to an address without a page gets the same answer as on a daemon without pages."""
     for path in ("/nothing", "/favicon.ico", "/buckets/ann/absent", "/assets/none.css"):
         cairn.is_error(people.server.get(path), 404, "route.unknown")
     cairn.is_error(people.server.get("/a/b/c"), 404, "route.unknown")
@@ -85,10 +82,10 @@ def test_programs_are_told_as_before(people, start):
 
 
 def test_pages_without_tokens(start):
-    """Without tokens, whoever asks is the operator."""
+    """Without tokens, everybody is the operator."""
     visitor = Visitor(start())
     assert "operator" in text(visitor.page("/"))
-    assert "/settings/keys" not in [link.get("href") for link in visitor.page("/").iter("a")], "there are none of his"
+    assert "/settings/keys" not in [link.get("href") for link in visitor.page("/").iter("a")], "the operator has no keys of an account"
     is_away(visitor.send("/new", kind="bucket", namespace="operator", name="data", visibility="public"), "/buckets/operator/data")
     assert rows(visitor.page("/"), "repos")[0][0] == "operator/data bucket"
     assert "HF_TOKEN" not in text(visitor.page("/"))
@@ -151,16 +148,13 @@ def test_files(people, enter):
     page = ann.page("/buckets/ann/secret/tree/a/b.txt")
     assert "7 bytes" in text(page) and "hf cp 'hf://buckets/ann/secret/a/b.txt' ." in text(page)
     reply = ann.get("/buckets/ann/secret/resolve/a/b.txt")
-    assert (reply.status, reply.body) == (200, b"content"), "the session downloads"
+    assert (reply.status, reply.body) == (200, b"content"), "a session may download"
     assert reply.headers["Content-Security-Policy"] == "sandbox" and reply.headers["Content-Type"].startswith("text/plain")
     assert Visitor(people.server).get("/buckets/ann/secret/resolve/a/b.txt").status == 401
     assert ann.get("/buckets/ann/secret/tree/a/none").status == 404
     assert ann.get("/buckets/ann/secret/tree/..").status == 404
     reply = ann.request("DELETE", "/api/buckets/ann/secret")
-    assert reply.status == 401, "a session is for pages, and for nothing that a program changes"
-
-
-# --- signing in -------------------------------------------------------------------------------------------------------
+    assert reply.status == 401, "a session is for pages, and makes no request of a program"
 
 
 def test_signing_in(people):
@@ -223,7 +217,7 @@ def test_cookie_of_https_is_secure(start, issuer, tmp_path):
 
 
 def test_the_scheme_of_a_form_counts(start, issuer, tmp_path):
-    """A page loaded by HTTP may have been forged on the way. If public_url is HTTPS, no form of an HTTP page is accepted for that host."""
+    """A page loaded by HTTP may have been forged on the way. If public_url is HTTPS, a form from an HTTP page of that host is refused."""
     people = people_of(start, issuer, tmp_path / "home", public_url="https://hub.example/")
     key, own = people.keys["ann"], people.server.url
     for origin, host, status in (
@@ -262,7 +256,7 @@ def test_user_of_a_trusted_proxy(start, issuer, tmp_path):
     assert people.server.request("DELETE", "/api/buckets/ann/more", headers={"X-User": "ann"}).status == 401
     twice = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAccept: text/html\r\nX-User: %s\r\nx-user: ann\r\n\r\n"
     for other in (b"ann", b"bob", b""):
-        assert people.server.raw(twice % other).startswith(b"HTTP/1.1 403"), "nobody can tell which of them counts"
+        assert people.server.raw(twice % other).startswith(b"HTTP/1.1 403"), "two names in one request are refused, because it is unclear which counts"
     far = start("far", token_key=issuer.folder, hub_user_header="X-User", hub_trusted_proxies="10.0.0.0/8")
     assert "Sign in" in text(Visitor(far, **{"X-User": "ann"}).page("/"))
 
@@ -273,7 +267,7 @@ def test_proxy_settings(tmp_path, options):
 
 
 def test_refused_before_a_page(people):
-    """A browser gets such a refusal as a page, a program as before."""
+    """A request refused before its page is made gets an HTML page if a browser sent it, and JSON otherwise. Paths below /v1 always answer JSON."""
     visitor = Visitor(people.server)
     for method, path, status, headers in (
         ("GET", "/a/b/c/d", 404, {}),
@@ -289,9 +283,6 @@ def test_refused_before_a_page(people):
         assert told.status == status and told.json()["error"]["code"], path
         assert reply.headers["Allow"] == told.headers["Allow"], path
     cairn.is_error(visitor.get("/v1/chunks/default/x"), 401, "auth.missing")
-
-
-# --- forms ------------------------------------------------------------------------------------------------------------
 
 
 def forms():
@@ -310,14 +301,14 @@ def test_forms_are_of_this_server(people, enter):
     for path in paths:
         for origin in (None, "null", "http://evil.example", people.server.url + "0", "https" + people.server.url[4:], people.server.url + "/"):
             assert ann.send(path, origin=origin, **fields).status == 403, (path, origin)
-        assert "pages of this server alone" in text(parsed(ann.send(path, origin=None, **fields))), path
+        assert "a page of another server" in text(parsed(ann.send(path, origin=None, **fields))), path
         cairn.is_error(ann.request("POST", path, b"a=1", Accept="*/*"), 403, "origin.form")
         if "/upload/" in path:  # a form with files: multipart
             continue
         reply = ann.request("POST", path, b"a=%", Origin=people.server.url)
         assert reply.status == 400 and "as a browser does" in text(parsed(reply)), path
         cairn.is_error(ann.request("POST", path, b"a=%", Origin=people.server.url, Accept="*/*"), 400, "form.body")
-    assert len(rows(ann.page("/ann"), "repos")) == 2 and ann.get("/new").status == 200, "nothing was changed"
+    assert len(rows(ann.page("/ann"), "repos")) == 2 and ann.get("/new").status == 200, "the refused form changed nothing"
 
 
 def test_new_bucket(people, enter):
@@ -329,7 +320,7 @@ def test_new_bucket(people, enter):
     for fields, status in (({"namespace": "ann", "name": "data"}, 409), ({"namespace": "ann", "name": "<b>"}, 400), ({"namespace": "bob", "name": "x"}, 403)):
         reply = ann.send("/new", kind="bucket", **fields)
         assert reply.status == status
-        assert fields["name"] in [field.get("value") for field in parsed(reply).iter("input")], "what was typed is kept"
+        assert fields["name"] in [field.get("value") for field in parsed(reply).iter("input")], "the page keeps what was typed"
     assert enter("reading ann").send("/new", namespace="ann", name="x").status == 403
 
 
@@ -346,7 +337,7 @@ def test_settings(people, enter):
     assert ann.send(at, action="move", namespace="bob", name="data").status == 403
     assert ann.send(at, action="nothing").status == 400
     is_away(ann.send(at, action="move", namespace="team", name="moved"), "/buckets/team/moved/settings")
-    assert "team/moved" in text(ann.page("/buckets/ann/data")) and ann.get("/buckets/team/moved").status == 200, "the former name leads there"
+    assert "team/moved" in text(ann.page("/buckets/ann/data")) and ann.get("/buckets/team/moved").status == 200, "the former name leads to the bucket"
 
 
 def test_deletion(people, enter):
@@ -400,13 +391,13 @@ def test_keys(people, enter):
     assert ann.send("/settings/keys", name="", may="read").status == 400
     reading = enter("reading ann")
     assert reading.send("/settings/keys", name="more", may="write").status == 403
-    assert reading.send("/settings/keys", name="more", may="read").status == 403, "it would outlive its revocation"
+    assert reading.send("/settings/keys", name="more", may="read").status == 403, "the new key would outlive the revocation of this one"
     page = reading.page("/settings/keys")
-    assert "makes no keys" in text(page) and [td.find(".//button") for td in page.iter("td")] == [None] * len(list(page.iter("td")))
+    assert "neither make nor revoke keys" in text(page) and [td.find(".//button") for td in page.iter("td")] == [None] * len(list(page.iter("td")))
     assert enter("operator").get("/settings/keys").status == 403
 
 
-def test_a_key_goes_with_the_one_it_was_made_with(people, enter):
+def test_revoking_a_key_revokes_keys_made_with_it(people, enter):
     """Revoking a key also revokes keys that were made with it, and with those. Tokens and sessions of all of them end."""
     ann = enter("ann")
 
@@ -458,7 +449,7 @@ def test_members(people, enter, issuer):
     assert adam.send("/settings/members", organisation="none", user="bob", role="read").status == 404
     is_away(adam.send("/settings/members", organisation="team", user="bob", role="none"), "/team")
     assert "bob" not in text(ann.page("/team").find(".//main"))
-    # An organisation keeps its last admin. With another admin he may leave, and an operator may change anything.
+    # An organisation keeps its last admin. The last but one may leave, and an operator may change anything.
     for role in ("write", "none"):
         reply = adam.send("/settings/members", organisation="TEAM", user="Adam", role=role)
         assert reply.status == 409 and "only admin" in text(parsed(reply)), role
@@ -484,9 +475,6 @@ def test_weight(people, enter):
         assets += len(reply.body)
     for path in ("/", "/buckets/ann/data", "/buckets/ann/data/settings", "/settings/keys", "/new", "/team"):
         assert assets + len(ann.get(path).body) < 60_000 + (40_000 if path == "/buckets/ann/data" else 0), path
-
-
-# --- below a path of a proxy ------------------------------------------------------------------------------------------
 
 
 def test_behind_a_proxy_that_cuts_a_path(start, issuer, tmp_path):

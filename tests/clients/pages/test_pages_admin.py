@@ -1,4 +1,4 @@
-"""The operator's home page: what it says of a healthy server and of an unhealthy one, and who may see it."""
+"""The operator's home page: its contents for a healthy and an unhealthy server, and who may see it."""
 
 import re
 import subprocess
@@ -40,7 +40,7 @@ def test_all_is_well(enter):
     page = operator.page("/admin")
     assert alarms(operator) == [] and "Nothing is wrong" in text(page) and "No request failed" in text(page)
     assert [note.split(" See")[0] for note in notes(operator)] == ["No backup was ever made."]
-    for said in ("None has ended so far", "None is known of", "Stored xorbs", "Scrub"):
+    for said in ("None has ended so far", "No backup is known", "Stored xorbs", "Scrub"):
         assert said in text(page), said
     people.make("ann/data")
     people.put("ann/data", "f", b"x" * 9000)
@@ -69,7 +69,7 @@ def test_the_page_is_the_operators_alone(enter):
 
 
 def test_uploads_are_refused(enter):
-    """The page says so, as /ready does."""
+    """The page says that uploads are refused, as /ready does."""
     operator = enter(reserve_bytes="1024G")
     assert operator.people.server.get("/ready").status == 503
     (told,) = alarms(operator)
@@ -89,11 +89,16 @@ def test_a_failed_backup(enter):
     assert "5.0 kB" in text(operator.page("/admin")) and "2001-09-09" in text(operator.page("/admin"))
 
 
+def guide_headings():
+    pages = ("operations.md", "troubleshooting.md", "engines.md")
+    return [heading for page in pages for heading in re.findall(r"^##+ (.*)$", (cairn.ROOT / "docs" / page).read_text(), re.M)]
+
+
 def test_guide(enter):
-    """Each section of operations.md has a page, and links between sections lead to these pages."""
+    """Each section of the guide has a page, and links between sections lead to these pages."""
     operator = enter()
     parts = [at for at in visitors.links(operator.page("/admin/help")) if at.startswith("/admin/help/")]
-    headings = re.findall(r"^##+ (.*)$", (cairn.ROOT / "docs" / "operations.md").read_text(), re.M)
+    headings = guide_headings()
     assert [text(next(operator.page(at).iter("h1"))) for at in parts] == headings
     linked = {at for part in parts for at in visitors.links(operator.page(part)) if "/help/" in at}
     assert len(linked) >= 10 and linked <= {*parts, "/admin/help"}, linked - set(parts)
@@ -187,15 +192,12 @@ def test_many_accounts_and_keys(enter, issuer):
 
 
 def test_each_part_is_there():
-    """operations.md has each section that an alarm refers to."""
-    headings = re.findall(r"^##+ (.*)$", (cairn.ROOT / "docs" / "operations.md").read_text(), re.M)
+    """The guide has each section that an alarm refers to."""
+    headings = guide_headings()
     anchors = {re.sub(r"[^a-z0-9 -]", "", h.lower()).replace(" ", "-") for h in headings}
     source = (cairn.ROOT / "server" / "page" / "page_alarms.c").read_text()
     named = set(re.findall(r'alarms_add\([^;]*"([a-z-]+)"\);', source)) | set(re.findall(r'\{"[a-z]+\.", "([a-z-]+)"\}', source)) | {"troubleshooting"}
     assert len(named) > 8 and named <= anchors, named - anchors
-
-
-# --- files that no repository has -------------------------------------------------------------------------------------
 
 
 def test_files_that_no_repository_has(enter, issuer, tmp_path):

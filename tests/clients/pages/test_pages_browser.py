@@ -19,6 +19,7 @@ import xet
 from hub_calls import ZEROS, add, commit, done, make, make_key, stored, upload
 from hub_calls import text as hub_text
 from issuer import Issuer
+from upstream import Repo, Slow
 
 pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not installed; ./dev test browser installs it")
 
@@ -337,6 +338,75 @@ def faults_of_pages(people, tabs, pages):
 def test_each_page(people, tabs):
     wrong = faults_of_pages(people, tabs, PAGES)
     assert not wrong, wrong
+
+
+MIRRORED_PAGES = {
+    "mirrored model": ("nobody", "/far/model"),
+    "mirrored tree": ("nobody", "/far/model/tree/main"),
+    "file that is absent": ("nobody", "/far/model/blob/main/absent.json"),
+    "file that is coming": ("nobody", "/far/model/blob/main/weights.bin"),
+    "file that is here": ("nobody", "/far/model/blob/main/config.json"),
+    "server with a mirror": ("all", "/admin"),
+}
+LONG = "a-repository-whose-name-is-as-long-as-most-names-are"
+# The tables of the operator's page about the mirror: their rows, as far as they are shown, with the heads of the columns.
+ASK_TOP = """['largest', 'oldest'].map(id => { const table = document.getElementById(id)
+    return [...table.rows].map(row => [...row.cells].filter(c => c.checkVisibility()).map(c => c.innerText)) })"""
+
+
+@pytest.fixture
+def mirrored(tmp_path, browser):
+    """A daemon that mirrors a hub, and its tabs. One file is here, one is coming, and one is absent."""
+    content = bytes(40_000_000)
+    with Slow(content, come=5_000_000) as upstream:
+        upstream.repos["far/model"].files["absent.json"] = b'{"absent": true}'
+        upstream.repos[f"far/{LONG}"] = Repo({"model.bin": b"m" * 200_000}, stored={"model.bin"})
+        daemons, issuer = [], Issuer(tmp_path / "keys")
+
+        def start(**options):
+            daemons.append(cairn.Daemon(tmp_path / "server", **options).start())
+            return daemons[-1]
+
+        people = visitors.people_of(start, issuer, tmp_path / "home", mirror=upstream.url)
+        token = issuer.token("admin")
+        people.keys["all"] = make_key(people.server, token, scope="admin")["key"]
+        for repo, body in (("model", b'{"include":["*.bin"]}'), (LONG, b'{"keep":true,"every_s":604800}')):
+            assert people.server.post(f"/v1/mirror/repositories/models/far/{repo}", body, token=token).status == 200
+        assert people.server.get("/far/model/resolve/main/config.json").status == 200
+        assert people.server.get(f"/far/{LONG}/resolve/main/model.bin").status == 200
+        cairn.wait_until("some bytes", lambda: upstream.sent >= 4_000_000)
+        tabs = {"nobody": browser.tab(), "all": browser.tab()}
+        tabs["all"].look()
+        sign_in(tabs["all"], people, "all")
+        yield people, tabs
+        for daemon in daemons:
+            daemon.stop()
+
+
+def test_pages_of_a_mirrored_hub(mirrored):
+    """The states of files, the page of a file that is not here, and the operator's tables. No page asks another origin for anything."""
+    people, tabs = mirrored
+    for tab in tabs.values():
+        tab.forget("Network.requestWillBeSent")
+    tab, operator = tabs["nobody"], tabs["all"]
+    tab.look()
+    tab.open(people.server.url + "/far/model/tree/main")
+    assert tab.run("[...document.querySelectorAll('#files tbody th')].map(th => th.innerText)") == ["absent.json not here yet", "config.json", "weights.bin coming"]
+    tab.open(people.server.url + "/far/model/blob/main/absent.json")
+    assert "have not come from the mirrored hub yet" in tab.run("document.querySelector('main').innerText")
+    assert not tab.run("document.querySelectorAll('main img, main iframe').length")
+    operator.look()
+    operator.open(people.server.url + "/admin")
+    largest, oldest = operator.run(ASK_TOP)
+    assert largest[0] == ["Repository", "Holds", "Files here", "Fetched ahead", "main as of", "Last read"]
+    assert ["every 7 d", "today"] == [largest[1][3], largest[1][5]] or ["every 7 d", "today"] == [largest[2][3], largest[2][5]]
+    assert [row[0] for row in oldest[1:]] == [f"far/{LONG} kept"]
+    operator.resize(320)
+    assert operator.run(ASK_TOP)[0][0] == ["Repository", "Holds", "Last read"]
+    wrong = faults_of_pages(people, tabs, MIRRORED_PAGES)
+    assert not wrong, wrong
+    asked = [m["request"]["url"] for one in tabs.values() for m in one.said("Network.requestWillBeSent")]
+    assert len(asked) > len(MIRRORED_PAGES) and not [url for url in asked if not url.startswith(people.server.url + "/")]
 
 
 LOST_PAGES = {

@@ -29,7 +29,7 @@ def test_a_pull_request_shows_its_changes(people, enter):  # noqa: F811
     assert row[:5] == ["The first", "open", "main", "ann", "1"]
     page = nobody.page(f"{AT}/1")
     assert {"The first", "Why so"} <= {text(e) for e in page.iter() if e.tag in ("h2", "p")}
-    assert [r[:2] for r in rows(page, "changes")] == [["a.txt", "changed"], ["gone", "removed"], ["w.bin", "added"]], "and nothing of main since"
+    assert [r[:2] for r in rows(page, "changes")] == [["a.txt", "changed"], ["gone", "removed"], ["w.bin", "added"]], "later changes of main are not shown"
     assert {f"/ann/one/commit/{begun}", "/ann/one/commits/refs%2Fpr%2F1", "/ann/one/tree/refs%2Fpr%2F1"} <= set(visitors.links(page))
     assert "+three" in "".join(page.itertext()) and "-two" in "".join(page.itertext())
     for link in visitors.links(page):
@@ -49,7 +49,7 @@ def test_merged_and_closed(people, enter):  # noqa: F811
     assert (head.title, head.message) == ("Merge refs/pr/1: First", "Thank you")
     page = ann.page(f"{AT}/1")
     assert f"/ann/one/commit/{head.commit_id}" in visitors.links(page) and "Merge into main" not in text(page) and "merged" in text(page)
-    assert [r[:2] for r in rows(page, "changes")] == [["a", "changed"]], "as it was proposed"
+    assert [r[:2] for r in rows(page, "changes")] == [["a", "changed"]], "the change is shown as it was proposed"
     # The page says why it cannot be merged, and offers to close it.
     told = ann.send(f"{AT}/2", action="merge")
     assert told.status == 409 and '"a" was changed on main, too' in text(visitors.parsed(told)) and "Merge into main" in text(visitors.parsed(told))
@@ -112,7 +112,7 @@ def test_a_private_pull_request_looks_absent_to_others(people, enter):  # noqa: 
 
 
 def test_the_asker_closes_it(people, enter):  # noqa: F811
-    """bob, who may not write, closes by the page what he opened, and nothing else. He cannot merge it."""
+    """bob, who may not write, can close his own pull request on its page, and no other. He cannot merge it."""
     api = people.api("bob")
     for title in ("His", "Another"):
         api.create_commit("ann/one", [CommitOperationAdd("y", b"y")], commit_message=title, create_pr=True)
@@ -129,7 +129,7 @@ def test_the_asker_closes_it(people, enter):  # noqa: F811
     is_away(bob.send(f"{AT}/1", action="close", comment="Never mind"), f"{AT}/1")
     assert people.api().get_discussion_details("ann/one", 1).status == "closed" and "Never mind" in text(rita.page(f"{AT}/1"))
     assert "You opened it" not in text(bob.page(f"{AT}/1")) and bob.send(f"{AT}/1", action="close").status == 409
-    # Where he may not read any more, he closes nothing.
+    # Once he may no longer read the repository, he can close nothing there.
     assert people.ask("PUT", "/api/models/ann/one/settings", body={"gated": "manual"}).status == 200
     assert bob.send(f"{AT}/2", action="close").status == 403
 

@@ -47,7 +47,7 @@ def test_each_kind(start, issuer, tmp_path, kind):
     assert rows(ann.page("/?kind=bucket"), "repos") == [] and rows(ann.page(f"/?kind={kind}&q=none"), "repos") == []
 
 
-def test_private_is_as_absent(people, enter):  # noqa: F811
+def test_private_looks_absent(people, enter):  # noqa: F811
     make(people, "ann/secret", private=True)
     oid = done(commit(people, file("f.txt", "x"), repo="models/ann/secret"))
 
@@ -123,7 +123,7 @@ def test_stored_files(people, enter):  # noqa: F811
     for path, body in files.items():
         page = enter("ann").page(f"/ann/one/blob/main/{path}")
         assert hashlib.sha256(body).hexdigest() in text(page)
-        assert ("no text" in text(page)) == (path == "weights.bin")
+        assert ("not text that can" in text(page)) == (path == "weights.bin")
     shown = int(re.search(r"the first (\d+) bytes", text(page))[1])
     (code,) = (node for node in page.iter("code") if node.text and node.text.startswith("a,b"))
     assert 15_000 < shown < 32_768 and code.text.rstrip("\n").encode() == table[:shown].rstrip(b"\n")
@@ -258,8 +258,8 @@ def test_settings(people, enter):  # noqa: F811
     assert Visitor(people.server).get("/ann/one").status == 404
     assert ann.send(at, origin="http://evil.example", action="delete", confirm="ann/one").status == 403
     is_away(ann.send(at, action="move", namespace="team", name="moved"), "/team/moved/settings")
-    assert "moved" in text(ann.page("/ann/one")), "by its name from before, too"
-    assert ann.send("/team/moved/settings", action="delete", confirm="ann/one").status == 403, "she writes there, and is no admin"
+    assert "moved" in text(ann.page("/ann/one")), "the former name leads to the repository, too"
+    assert ann.send("/team/moved/settings", action="delete", confirm="ann/one").status == 403, "ann writes in the team, and is no admin"
     adam = enter("adam")
     assert adam.send("/team/moved/settings", action="delete", confirm="moved").status == 400
     is_away(adam.send("/team/moved/settings", action="delete", confirm="team/moved"), "/team")
@@ -280,9 +280,6 @@ def test_weight(people, enter):  # noqa: F811
     assets = sum(len(ann.get(path).body) for path in loads)
     for path in ("", "/tree/main", "/commits/main", "/refs", "/settings", "/blob/main/a-rather-long-name-of-a-file-0000.json"):
         assert assets + len(ann.get("/ann/one" + path).body) < 60_000, path
-
-
-# --- a commit ---------------------------------------------------------------------------------------------------------
 
 
 def changes(page):
@@ -364,9 +361,6 @@ def test_lines_of_a_gated_repository_are_not_shown(people, enter):  # noqa: F811
         assert changes(page) == {"f.txt": "added"} and "the secret" not in text(page)
 
 
-# --- branches and tags ------------------------------------------------------------------------------------------------
-
-
 def named(page):
     return [text(row.find("th")) for table in page.iter("table") for row in table.find("tbody")]
 
@@ -412,9 +406,6 @@ def test_only_writers_make_branches(people, enter):  # noqa: F811
     assert named(enter("ann").page("/ann/one/refs")) == ["main"]
 
 
-# --- tensors ----------------------------------------------------------------------------------------------------------
-
-
 def put_tensors(people, body):
     done(commit(people, stored("m.safetensors", upload_chunks(people, body), len(body))))
 
@@ -455,9 +446,6 @@ def test_odd_tensors(people, enter, body, why):  # noqa: F811
     assert why in text(enter("ann").page("/ann/one/blob/main/m.safetensors"))
 
 
-# --- search -----------------------------------------------------------------------------------------------------------
-
-
 def found(visitor, hash_):
     """{(where, what)} of the results."""
     return {tuple(row[:2]) for row in rows(visitor.page(f"/search?q={hash_}"), "found")}
@@ -483,7 +471,7 @@ def test_search_by_hash(people, enter):  # noqa: F811
     assert [w for w in found(nobody, hash_) if w[0] == "ann/one model" and "main has no more" in w[1]]
     absent = os.urandom(32).hex()
     said = [nobody.get(f"/search?q={q}").body.replace(q.encode(), b"*") for q in (oid, absent[:40])]
-    assert said[0] == said[1], "what is private is as what is not there"
+    assert said[0] == said[1], "a private thing looks like one that does not exist"
     for other in ("x", "abc", "a" * 41, "a" * 65, "<script>", "a" * 64 + " b"):  # looked up as a part of a path (test_pages_paths.py)
         assert rows(nobody.page("/search?q=" + urllib.parse.quote(other, safe="%")), "found") == [], other
     assert rows(nobody.page("/search"), "found") == [] and nobody.get(f"/search?q=+{sha256}+").status == 200
@@ -499,9 +487,6 @@ def test_search_in_buckets_and_behind_gates(people, enter):  # noqa: F811
     assert ("ann/data x/y.bin bucket", "Xet hash of") in found(nobody, hash_)
     chunk = xet.text(xet.chunk_hash(b"z" * 900))
     assert ("ann/one z.bin model", "Xet hash of") in found(nobody, gated) and found(nobody, chunk) == set() != found(ann, chunk)
-
-
-# --- other places of a file's chunks ----------------------------------------------------------------------------------
 
 
 def put_bytes(people, repo, path, body, who="ann"):
@@ -528,7 +513,7 @@ def test_chunk_map(people, enter):  # noqa: F811
     put_bytes(people, "ann/secret", "s.bin", body)
     at = "/ann/one/blob/main/w.bin"
     assert shares(bob, at) == {"Only here": "10.0 kB"} and "compared with 0 other files" in text(bob.page(at))
-    assert shares(ann, at) == {"Only here": "0 B", "Also in ann/secret": "10.0 kB"}
+    assert shares(ann, at) == {"Only here": "0 B", "Shared with ann/secret": "10.0 kB"}
     assert [mark for mark, width in bar(bob, at)] == ["m0"]
 
 
@@ -544,15 +529,12 @@ def test_chunk_map_of_parts(people, enter):  # noqa: F811
         assert people.server.post("/v1/shards", xet.shard([made[-1]], [xorb]), token=token).status == 200
         done(commit(people, stored(f"{last}.bin", hashlib.sha256(body).hexdigest(), len(body))))
     ann = enter("ann")
-    assert shares(ann, "/ann/one/blob/main/10.bin") == {"Only here": "6.0 kB", "Also in other files of this repository": "4.0 kB"}
+    assert shares(ann, "/ann/one/blob/main/10.bin") == {"Only here": "6.0 kB", "Shared with other files of this repository": "4.0 kB"}
     assert bar(ann, "/ann/one/blob/main/10.bin") == [("m1", "400.0"), ("m0", "600.0")]
-    assert shares(ann, "/ann/one/blob/main/2.bin") == {"Only here": "0 B", "Also in other files of this repository": "2.0 kB"}
+    assert shares(ann, "/ann/one/blob/main/2.bin") == {"Only here": "0 B", "Shared with other files of this repository": "2.0 kB"}
     people.make("ann/data")
     hash_ = people.put("ann/data", "b.bin", b"q" * 5000)
     assert shares(ann, "/buckets/ann/data/tree/b.bin") == {"Only here": "5.0 kB"} and hash_
-
-
-# --- new bytes of a commit ----------------------------------------------------------------------------------------------
 
 
 def put_pieces(people, repo, *lists):
@@ -656,9 +638,6 @@ def test_a_commit_names_the_files_that_had_its_bytes(people, enter):  # noqa: F8
     assert rows(enter("bob").page("/ann/one/commit/main"), "old") == []
 
 
-# --- what a repository takes on the disk --------------------------------------------------------------------------------
-
-
 def takes(visitor, path="/ann/one/storage"):
     return {row[0].split(":")[0]: tuple(row[1:]) for row in rows(visitor.page(path), "bytes")}
 
@@ -680,8 +659,8 @@ def test_storage_of_a_repository_by_branches_and_history(people, enter):  # noqa
     ((_, has[tuple(never)]),) = put_pieces(people, "models/ann/one", never)
     named = {*branched, *numbers}
     past = {n for one in has for n in one} - named
-    assert past, "there is something to tell"
-    assert takes(ann) == {"What branches and tags have now": ("2", shown_size(lengths(named))), "The past alone": (f"{len(has) - 2}", shown_size(lengths(past)))}
+    assert past, "only the past has some of the pieces"
+    assert takes(ann) == {"Branches and tags, as they are now": ("2", shown_size(lengths(named))), "The past alone": (f"{len(has) - 2}", shown_size(lengths(past)))}
     page = ann.page("/ann/one/storage")
     assert f"As seen {shown_size(sum(has.values()))}; each chunk counted once, {shown_size(lengths(named | past))}." in text(page)
     assert [row[0] for row in rows(page, "largest")][:2] == ["same.bin", "w.bin (the same as one above: counted once)"]
@@ -748,9 +727,6 @@ def test_folders_are_not_told_of_a_gated_repository(people, enter):  # noqa: F81
     assert rows(enter("bob").page("/ann/one/storage"), "folders") == []
 
 
-# --- the history of a path --------------------------------------------------------------------------------------------
-
-
 def history(visitor, path):
     page = visitor.page(path)
     return [row[0] for row in rows(page, "history")], [link for link in visitors.links(page) if "/commits/" in link and link.endswith("f.txt")]
@@ -787,9 +763,6 @@ def test_a_long_history_goes_on(people, enter):  # noqa: F811
     assert seen == [f"{i}" for i in reversed(range(60))]
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
-
-
 def cells(visitor, path):
     page = visitor.page(path)
     (table,) = [t for t in page.iter("table") if t.get("id") == "rows"] or [None]
@@ -821,9 +794,6 @@ def test_tables_are_bounded(people, enter):  # noqa: F811
     for path in ("one.csv", "cut.csv"):
         assert cells(ann, f"/ann/one/blob/main/{path}")[0] is False
     assert "a\nb\n" in "".join(ann.page("/ann/one/blob/main/one.csv").itertext())
-
-
-# --- uploads by form --------------------------------------------------------------------------------------------------
 
 
 def send_files(visitor, path, files, origin="own", body=None, **fields):

@@ -1,7 +1,8 @@
-"""Who may do what: tokens of each algorithm on each route, and repositories that must not see each other's chunks."""
+"""Tokens of each algorithm on each route, and the chunks that repositories must not see of each other."""
 
 import base64
 import os
+import re
 import time
 
 import cairn
@@ -51,6 +52,14 @@ ROUTES = [
     ("GET", "/v1/false-claims", "admin"),
     ("GET", "/v1/jobs", "admin"),
     ("GET", "/v1/mirror", "admin"),
+    ("GET", "/v1/mirror/repositories", "admin"),
+    ("GET", "/v1/mirror/repositories/models/far/model", "admin"),
+    ("POST", "/v1/mirror/repositories/models/far/model", "admin"),
+    ("POST", "/v1/mirror/repositories/models/far/model/prune", "admin"),
+    ("POST", "/v1/mirror/prune?to=0", "admin"),
+    ("DELETE", "/v1/mirror/repositories/models/far/model", "admin"),
+    ("POST", "/v1/mirror/repositories/models/far/model/refresh", "admin"),
+    ("DELETE", "/v1/mirror/namespaces/far", "admin"),
     ("GET", "/v1/scrub", "admin"),
     ("POST", "/v1/scrub/start", "admin"),
     ("POST", "/v1/scrub/pause", "admin"),
@@ -73,10 +82,11 @@ ROUTES = [
 
 def test_matrix_is_complete():
     """The matrix has every route of the code that needs a token, by each of its paths."""
+    values = {"hash": HASH, "sha256": HASH, "prefix": "default", "id": "1", "account": "ann", "type": "models", "namespace": "far", "name": "model"}
     coded = set()
     for method, pattern, older, scope in cairn.routes():
         for path in [pattern, *older] if scope else []:
-            coded.add((method, path.replace("{hash}", HASH).replace("{sha256}", HASH).replace("{prefix}", "default").replace("{id}", "1").replace("{account}", "ann"), scope))
+            coded.add((method, re.sub(r"\{(\w+)\}", lambda found: values[found[1]], path), scope))
     assert coded == {(method, path.split("?")[0], scope) for method, path, scope in ROUTES if scope}
 
 
@@ -122,7 +132,7 @@ def test_algorithms(guarded, issuer, algorithm):
     assert guarded.get(f"/v1/chunks/default/{HASH}", token=f"{head}.{body}.").status == 401
 
 
-def test_algorithms_that_never_pass(guarded, issuer):
+def test_unsafe_token_algorithms_are_refused(guarded, issuer):
     claims = {"scope": "admin", "exp": int(time.time()) + 600}
     none = jwt.encode(claims, None, algorithm="none")
     assert guarded.get(f"/v1/chunks/default/{HASH}", token=none).status == 401
@@ -159,7 +169,7 @@ def put_file(server, xorb, token):
 
 @pytest.mark.parametrize("scope, friend", [("repository", 404), ("namespace", 200), ("global", 200)])
 def test_dedupe_scopes(start, issuer, make, scope, friend):
-    """friend: the status for another repository of the same namespace. A repository of another namespace is a stranger."""
+    """friend: the status for another repository of the same namespace. A repository of another namespace counts as a stranger."""
     server = start(token_key=issuer.folder, dedupe_scope=scope)
     a, b, c = (issuer.token(repo=r) for r in ("alice/one", "alice/two", "bob/one"))
     _, chunk = put_file(server, make([9000, 9001], 1), a)
@@ -192,9 +202,9 @@ def test_files_belong_to_their_repository(guarded, issuer, make):
     path = f"/v1/files/{file}"
     assert guarded.request("HEAD", path, token=a).status == 200
     assert guarded.request("HEAD", path, token=b).status == 404
-    assert guarded.request("HEAD", path, token=issuer.token()).status == 200, "the operator's token sees all"
+    assert guarded.request("HEAD", path, token=issuer.token()).status == 200, "the operator's token reads all files"
     put_file(guarded, make([9000, 10000], 4), b)
-    assert guarded.request("HEAD", path, token=b).status == 200, "it registered the same file itself"
+    assert guarded.request("HEAD", path, token=b).status == 200, "the other repository registered the same file itself"
 
 
 def test_rotation(start, issuer, tmp_path):
@@ -228,7 +238,7 @@ def test_secrets_are_not_logged(guarded, issuer):
 
 
 def test_strangers_cannot_forge_or_garble_the_log(server):
-    """The log contains what strangers send. It can neither change how a terminal shows the log, nor begin a new line."""
+    """The log contains bytes that strangers send. They can neither change how a terminal shows the log, nor begin a new line."""
     agent = "a\u009b31m\u202eb\u2066c\u2028d\x9b"
     for path in ("/v1/fetch/x?signature=SECRET", "/v1/fetch/x%3Fsignature=SECRET", "/v1/fetch/x?%73ignature=SECRET", "/v1/fetch/x?a;signature=SECRET"):
         server.raw(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: {agent}\r\nConnection: close\r\n\r\n".encode())
@@ -241,9 +251,8 @@ def test_strangers_cannot_forge_or_garble_the_log(server):
         assert raw.encode() not in log
 
 
-# --- without tokens: the host names by which a server may be called ------------------------------------------------------
-# After a page was loaded, its own host name may be made to resolve to this machine (DNS rebinding). The browser would then pass the server's answers to
-# that page.
+# A page of another site may make its own host name resolve to this machine after it was loaded (DNS rebinding). Then the browser would pass the
+# server's answers to that page. So a server without tokens checks the host name.
 
 HERE = ["localhost", "LOCALHOST:1", "127.0.0.1", "127.9.9.9:8080", "[::1]", "[::1]:8080"]
 ADDRESSES = ["192.0.2.7", "192.0.2.7:8080", "[2001:db8::7]:8080"]
@@ -267,7 +276,7 @@ def test_a_name_that_resolves_here_gives_no_access(server):
             is_misdirected(called(server, host, path), host)
         is_misdirected(server.post("/v1/keys", b'{"name":"x"}', headers={"Host": host}), host)
     assert server.get("/v1/keys").json()["keys"] == []
-    assert server.raw(b"GET /v1/keys HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200 "), "no browser sends no Host"
+    assert server.raw(b"GET /v1/keys HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200 "), "every browser sends a Host, so this is a program"
 
 
 def test_the_public_name_is_taken(start):
@@ -289,7 +298,7 @@ def test_served_to_others_without_tokens_it_is_called_by_address(start):
 
 
 def test_with_tokens_any_host_name_is_served(guarded):
-    """A page of another site has no token."""
+    """A page of another site cannot misuse the server, because it has no token."""
     for host in (*HERE, *ADDRESSES, *ELSEWHERE):
         assert called(guarded, host, "/health").status == 200
         cairn.is_error(called(guarded, host), 401, "auth.missing")

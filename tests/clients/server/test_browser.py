@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not instal
 
 
 class Described:
-    """The captured xorb, built from its description."""
+    """The captured xorb, built from its description alone."""
 
     def __init__(self, dump):
         self.nodes = [(xet.raw(c["hash"]), c["uncompressed_length"]) for c in dump]
@@ -110,7 +110,7 @@ def visit(tmp_path, site):
 
 @pytest.fixture
 def served(start, tmp_path, site):
-    """A server that needs tokens and serves pages of http://localhost:PORT, and the orders for the page."""
+    """A server that needs tokens and accepts pages of http://localhost:PORT, and what the page is told to do there."""
     key = tmp_path / "key"
     key.write_text("A" * 43 + "\n")
     key.chmod(0o600)
@@ -144,7 +144,7 @@ def test_page_uploads_and_downloads(served, visit):
     assert said["done"]["ranges"] == 3 and said["done"]["whole"] == 2073364 and said["done"]["part"] == 800000
     served.stop()
     asked = [event["status"] for event in served.events("request") if event["method"] == "OPTIONS"]
-    assert asked and set(asked) == {204}, "no preflight came"
+    assert asked and set(asked) == {204}, "the browser sent no successful preflight"
 
 
 def test_page_of_another_origin_gets_nothing(served, visit):
@@ -152,4 +152,4 @@ def test_page_of_another_origin_gets_nothing(served, visit):
     assert "TypeError" in said.get("error", ""), said
     served.stop()
     seen = [(event["method"], event["status"]) for event in served.events("request")]
-    assert seen == [("OPTIONS", 405)], "the browser asked, was told nothing, and left it at that"
+    assert seen == [("OPTIONS", 405)], "the browser asked, got no permission, and sent no more"

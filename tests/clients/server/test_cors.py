@@ -1,4 +1,4 @@
-"""Requests from pages of other origins: what a browser is told in preflights, replies and refusals."""
+"""Requests from pages of other origins: the headers that a browser gets in preflights, replies and refusals."""
 
 import subprocess
 
@@ -81,7 +81,7 @@ def test_other_origins_are_told_nothing(closed):
     assert told(closed.get("/health")) == {}
 
 
-def test_options_that_is_no_preflight(closed):
+def test_options_without_a_preflight_header_is_405(closed):
     reply = closed.request("OPTIONS", "/v1/shards", headers={"Origin": PAGE})
     cairn.is_error(reply, 405)
     assert reply.headers["Allow"] == "POST"
@@ -109,7 +109,7 @@ def test_streams_too(start, make):
     assert reply.headers["Access-Control-Allow-Origin"] == PAGE
 
 
-def test_setting_that_is_no_origin(tmp_path):
+def test_a_malformed_origin_setting_is_refused(tmp_path):
     done = subprocess.run(
         [cairn.CAIRND, "--data-dir", str(tmp_path), "--cors-origins", "app.example"], capture_output=True, text=True, timeout=60
     )
@@ -118,7 +118,7 @@ def test_setting_that_is_no_origin(tmp_path):
 
 
 def test_a_page_that_may_not_call_cannot_write_blindly(start):
-    """A plain POST needs no preflight. Without tokens, it must not be accepted from whatever page the operator opens."""
+    """A plain POST needs no preflight. A server without tokens must not accept one from whatever page the operator opens."""
     server = start()
     body = b"x"
     for origin, status in (("https://evil.example", 403), ("null", 403), (None, 400)):

@@ -1,5 +1,5 @@
-"""One token's heavy requests do not make another token wait for all of them. The waiting is measured in answers that the crowd gets meanwhile, because
-seconds depend as much on the machine."""
+"""Heavy requests of one token delay another token by at most one turn. Waiting is measured in answers that the crowd gets meanwhile, because seconds
+depend as much on the machine."""
 
 import itertools
 import statistics
@@ -15,7 +15,7 @@ N_CROWD, TERMS, ROUNDS = 12, 32, 11
 
 @pytest.fixture
 def strangers(start, issuer, make):
-    """A server with two threads for heavy work. mallory has a file of 262,144 chunks, ann has one of one chunk."""
+    """A server with two threads for heavy work. mallory has a file of 262,144 chunks, ann has a file of one chunk."""
     server = start(token_key=issuer.folder, workers=2, log_level="error")
     mallory, ann = issuer.token(repo="mallory/one", sub="mallory"), issuer.token(repo="ann/one", sub="ann")
     many = xet.Xorb([bytes([i % 256, i // 256]) for i in range(8192)])
@@ -39,7 +39,7 @@ def plan(server, token, file):
 
 
 def answers_meanwhile(crowd, ask):
-    """N_CROWD clients call crowd() again and again. @return how many answers they got until ask() had its own; the median of some rounds"""
+    """N_CROWD clients call crowd() again and again. @return how many answers the crowd got until ask() had its own; the median of some rounds"""
     ending, all_busy, answers = threading.Event(), threading.Barrier(N_CROWD + 1), []
 
     def one():
@@ -71,14 +71,15 @@ def test_plans_overtake_heavy_work(strangers):
 
 
 def test_turns_within_heavy_work(strangers):
-    """Ann's heavy request waits for one turn, not for all that mallory has queued, which is 11 of 12. A busy machine delays her own answer, too."""
+    """Ann's heavy request waits for one turn. Without turns it would wait for all that mallory has queued, 11 of 12. A busy machine delays her own
+    answer, too."""
     server, mallory, ann, heavy, light = strangers
     assert answers_meanwhile(lambda: cut(server, mallory, heavy), lambda: cut(server, ann, light)) <= N_CROWD * 2 / 3
 
 
 @pytest.fixture
 def committers(start, issuer, admin, tmp_path):
-    """A server with few or many threads, on which ann, adam and rita have a repository each."""
+    """A server with few or with many threads. ann, adam and rita have a repository each."""
 
     def begin(workers):
         people = People(start(token_key=issuer.folder, workers=workers, log_level="error"), admin, tmp_path / "home")
@@ -124,7 +125,8 @@ def test_reads_do_not_wait_for_the_writer(committers):
 
 @pytest.mark.parametrize("proxy, turns", [("127.0.0.1", True), ("192.0.2.1", False)], ids=["trusted", "another"])
 def test_turns_behind_a_proxy(start, issuer, admin, tmp_path, proxy, turns):
-    """Strangers behind a trusted proxy take turns by their own addresses. A peer that is not trusted has one turn, whatever addresses it sends."""
+    """Strangers behind a trusted proxy take turns by their own addresses. A peer that is not a trusted proxy has one turn, whatever addresses it
+    sends."""
     people = People(start(token_key=issuer.folder, workers=2, log_level="error", hub_trusted_proxies=proxy), admin, tmp_path / "home")
     make(people)
     done(commit(people, *(text(f"{i // 100}/{i}", "x") for i in range(6000))))

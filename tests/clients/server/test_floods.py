@@ -81,7 +81,7 @@ def test_rate_of_an_address(start):
         for r in refused:
             cairn.is_error(r, 429, "rate.address")
             assert r.headers["Retry-After"] == "1"
-        assert get_from(server, "127.0.0.3").status == 200, "others are not held back"
+        assert get_from(server, "127.0.0.3").status == 200, "other addresses are not held back"
         cairn.wait_until("the budget to be refilled", lambda: server.get("/health", connection=c).status == 200)
     assert server.metrics()["cairn_http_over_address_rate_total"] >= len(refused)
 
@@ -92,7 +92,8 @@ def status_from(server, *addresses):
 
 
 def test_the_log_has_the_client_behind_a_proxy(start):
-    """A line of the log has the address that a trusted proxy gives. Of another peer it has the peer's, whatever that peer says."""
+    """For a trusted proxy, the line of the log has the address that the proxy gives. For any other peer it has the peer's own, whatever the peer
+    sends."""
     server, other = start(hub_trusted_proxies="127.0.0.1"), start("other", hub_trusted_proxies="10.0.0.0/8")
     for client in ("203.0.113.9, 192.0.2.7", "2001:db8::1", "nobody"):
         for each in (server, other):
@@ -103,17 +104,18 @@ def test_the_log_has_the_client_behind_a_proxy(start):
 
 
 def test_rate_of_clients_behind_a_proxy(start):
-    """The address that a trusted proxy adds last is counted. Addresses that its client sent before do not count, nor those of peers that are not trusted."""
+    """The address that a trusted proxy adds last is counted. Addresses sent by its client do not count, nor do those from peers that are not
+    trusted."""
     server = start(rate_per_address=1, rate_burst="10s", hub_trusted_proxies="127.0.0.1, 10.0.0.0/8")
     mallory = [status_from(server, f"203.0.113.{n}, 192.0.2.7") for n in range(12)]
     assert 429 in mallory and mallory[0] != 429
-    assert status_from(server, "192.0.2.7, 10.0.0.1") == 429, "through a second proxy"
-    assert status_from(server, "198.51.100.1", "192.0.2.7") == 429, "the last line is the proxy's"
+    assert status_from(server, "192.0.2.7, 10.0.0.1") == 429, "the client is known through a second trusted proxy"
+    assert status_from(server, "198.51.100.1", "192.0.2.7") == 429, "the last header line counts, which the proxy added"
     assert status_from(server, "192.0.2.8") != 429
     assert status_from(server, "192.0.2.7", "2001:db8::1") != 429
-    assert status_from(server) != 429, "the proxy itself"
+    assert status_from(server) != 429, "the proxy's own address has used nothing up"
     other = start("other", rate_per_address=1, rate_burst="10s", hub_trusted_proxies="10.0.0.0/8")
-    assert 429 in [status_from(other, f"192.0.2.{n}") for n in range(12)], "anybody could say that"
+    assert 429 in [status_from(other, f"192.0.2.{n}") for n in range(12)], "an address from an untrusted peer does not count"
 
 
 def test_rate_of_an_address_for_uploads(start, make):
@@ -138,14 +140,14 @@ def test_rate_of_a_token(start, issuer):
     cairn.is_error(refused[0], 429, "rate.token")
     assert int(refused[0].headers["Retry-After"]) > 0
     assert server.get(path, token=other).status == 404
-    assert server.get(path, token="x" * 40).status == 401, "who has no token is told so, and costs nobody's budget"
+    assert server.get(path, token="x" * 40).status == 401, "an invalid token is refused, and uses up no token's budget"
     assert server.get("/health").status == 200
     cairn.wait_until("the budget to be refilled", lambda: server.get(path, token=one).status == 404)
     assert server.metrics()["cairn_http_over_token_rate_total"] >= len(refused)
 
 
 def malleable(token):
-    """The same token with its other valid signature: anybody can turn an elliptic-curve signature (r, s) into (r, -s)."""
+    """Returns the same token with its other valid signature: anybody can turn an elliptic-curve signature (r, s) into (r, -s)."""
     order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # the order of P-256
     signed, signature = token.rsplit(".", 1)
     both = base64.urlsafe_b64decode(signature + "==")
@@ -159,7 +161,7 @@ def test_rate_of_a_token_however_it_is_spelled(start, issuer):
     spelled = ["Bearer " + token, "bEARER " + token, "Bearer   " + token, f"Bearer {token} ", f"Bearer {token}\t ", "Bearer " + malleable(token)]
     asked = [server.get(path, headers={"Authorization": spelled[i % len(spelled)]}).status for i in range(30)]
     assert set(asked) == {404, 429} and asked[:10] == [404] * 10
-    assert asked.count(404) < 20, "one budget for all of them"
+    assert asked.count(404) < 20, "all spellings of a token share one budget"
 
 
 @pytest.mark.parametrize("setting", [{}, {"rate_per_address": 0, "rate_per_token": 0}], ids=["default", "off"])
@@ -171,14 +173,14 @@ def test_no_rate_unless_asked_for(start, setting):
 
 
 def test_ready_is_asked_by_many_while_a_check_hangs(start, make):
-    """One request checks the index. The others get the last known state, and do not occupy a worker."""
+    """One request checks the index. The others get the last known state, and occupy no worker meanwhile."""
     server, xorb = start(workers=2), make([9000], 1)
     file = xet.File([(xorb, 0, 1)])
     assert server.put_xorb(xorb).status == 200
     assert server.post("/v1/shards", xet.shard([file], [xorb])).status == 200
     assert server.get("/ready").status == 200
     old, first = time.monotonic() + 1.1, []  # an answer is valid for a second
-    cairn.wait_until("that answer to be old", lambda: time.monotonic() > old)
+    cairn.wait_until("the remembered answer to be too old", lambda: time.monotonic() > old)
     with contextlib.closing(sqlite3.connect(server.data / "index.sqlite", isolation_level=None)) as index:
         index.execute("BEGIN IMMEDIATE")  # the daemon's trial write waits for this
         asker = threading.Thread(target=lambda: first.append(server.get("/ready").status))
@@ -186,7 +188,7 @@ def test_ready_is_asked_by_many_while_a_check_hangs(start, make):
         cairn.wait_until("the check to run", lambda: server.metrics()["cairn_workers_pending"] == 1)
         assert [server.get("/ready").status for _ in range(4)] == [200] * 4
         assert server.get(f"/v2/reconstructions/{xet.text(file.hash())}").status == 200
-        assert not first, "the first still waits"
+        assert not first, "the first request still waits"
         asker.join()
         assert first == [503]
         index.execute("ROLLBACK")

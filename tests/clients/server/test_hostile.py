@@ -14,9 +14,6 @@ CHUNK = 131072
 MIB = 1024 * 1024
 
 
-# --- bombs ---
-
-
 def lz4_zeros(n):
     """An LZ4 frame of n zeros in blocks of 4 MiB: a literal, one match of the full length, five literals."""
     frame = bytearray(bytes.fromhex("04224d18607073"))
@@ -34,7 +31,7 @@ def packed(raw_bytes, data):
 
 
 def test_a_chunk_that_unpacks_to_more_than_it_says(server):
-    """A chunk that unpacks to one byte more, or to a GiB more. It is refused without unpacking all of it."""
+    """The chunk unpacks to one byte more than announced, or to a GiB more. It is refused before all of it is unpacked."""
     hash_ = xet.text(xet.chunk_hash(bytes(CHUNK)))
     costs = []
     for n in (CHUNK + 1, 64 * MIB, 1024 * MIB):
@@ -48,7 +45,7 @@ def test_a_chunk_that_unpacks_to_more_than_it_says(server):
 
 
 def test_the_largest_bomb_there_can_be(server):
-    """8,192 chunks of 128 KiB: a GiB in 4.6 MB. It is a valid xorb and is accepted. It takes time, but no memory."""
+    """8,192 chunks of 128 KiB: a GiB in 4.6 MB. This is a valid xorb, and accepted. It takes time, but no memory."""
     nodes = [(xet.chunk_hash(bytes(CHUNK)), CHUNK)] * 8192
     body = packed(CHUNK, lz4_zeros(CHUNK)) * 8192
     before_s, before_mib = cost(server)
@@ -57,8 +54,6 @@ def test_the_largest_bomb_there_can_be(server):
     print(f"{len(body)} bytes: {after_s - before_s:.2f} s, {after_mib - before_mib:.0f} MiB")
     assert after_mib - before_mib < 64
 
-
-# --- heads ---
 
 SECOND = "GET /v1/stats HTTP/1.1\r\nHost: localhost\r\n\r\n"
 FRAMINGS = [
@@ -101,7 +96,7 @@ def test_chunk_sizes(server, size):
 
 
 def test_an_extension_of_a_chunk_size(server, make):
-    """The extension is ignored, or the request is refused (as libmicrohttpd 1.0.1 does). No byte of it becomes a part of the body."""
+    """The extension is ignored, or the request is refused (as libmicrohttpd 1.0.1 does). None of its bytes gets into the body."""
     x = make([9000, 10000], 1)
     body = x.body()
     head = f"POST {x.path()} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n{len(body):x};name=value\r\n"
@@ -130,13 +125,13 @@ def test_a_long_pipeline_that_nobody_reads(start):
         with contextlib.suppress(TimeoutError, ConnectionError):
             while sent < 64 * MIB:
                 sent += s.send(request)
-        assert sent < 64 * MIB, "it has to stop taking them in"
+        assert sent < 64 * MIB, "the server does not stop reading requests"
         assert server.get("/health").status == 200
         assert cost(server)[1] - before < 64
         cairn.wait_until("the connection to be cut", lambda: server.metrics()["cairn_http_connections"] <= 1)
 
 
-def test_a_reader_that_does_not_read(start, make):
+def test_a_client_that_reads_nothing_is_cut_off(start, make):
     server = start(idle_timeout="2s")
     xorb = make([CHUNK] * 128, 1)
     assert server.put_xorb(xorb).status == 200
@@ -147,9 +142,6 @@ def test_a_reader_that_does_not_read(start, make):
         s.sendall(f"GET {plans.path_of(url)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         assert s.recv(12) == b"HTTP/1.1 206"
         cairn.wait_until("the connection to be cut", lambda: server.metrics()["cairn_http_connections"] <= 1)
-
-
-# --- paths ---
 
 
 @pytest.mark.parametrize(
@@ -175,14 +167,11 @@ def test_a_reader_that_does_not_read(start, make):
         "*",
     ],
 )
-def test_paths_that_want_out(server, target):
+def test_paths_out_of_the_folder_are_refused(server, target):
     secret = (server.data / "secret").read_bytes()
     reply = server.raw(f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode(), timeout=5)
     assert re.match(rb"HTTP/1.1 (400|403|404) ", reply), reply
     assert secret not in reply and b"root:" not in reply
-
-
-# --- addresses ---
 
 
 def test_an_expired_address_is_good_for_nothing(start, make, issuer, clock):

@@ -1,5 +1,5 @@
-"""A client asks about a chunk or a file that only another dedupe scope has. Neither the answer nor its time differs from that for one that does not exist.
-Then the same for every route and every way to be refused, comparing whole answers."""
+"""A client asks about a chunk or a file that only another dedupe scope has. Neither the answer nor its time differs from those for one that does not
+exist. The same holds for every route and every way to be refused, where whole answers are compared."""
 
 import base64
 import hashlib
@@ -63,7 +63,7 @@ def test_the_same_answer(strangers):
 
 
 def processor_ns(server):
-    """Processor time of all the daemon's threads, in nanoseconds. Other load on the machine is not in it."""
+    """Processor time of all the daemon's threads, in nanoseconds. It excludes other load on the machine."""
     return sum(int((t / "schedstat").read_text().split()[0]) for t in Path(f"/proc/{server.process.pid}/task").iterdir())
 
 
@@ -84,7 +84,7 @@ def likelihood(a, b, source):
 
 
 def test_the_same_time(strangers):
-    """Blocks of queries for alice's chunks and for absent chunks alternate, over HTTP. (test_index_dedupe.c measures the look-ups alone, and detects a
+    """Queries over HTTP for alice's chunks and for absent chunks alternate in blocks. (test_index_dedupe.c measures the look-ups alone, and detects a
     fifth of a microsecond.)"""
     server, alice, bob, xorb = strangers
     source = random.Random(9)
@@ -108,8 +108,8 @@ def test_the_same_time(strangers):
 
 
 def test_a_range_that_is_not_there_takes_the_same_time(start, issuer, make):
-    """Whether a xorb has the last chunk of a range is revealed neither by the answer nor by the time of hashing the other chunks. The two xorbs differ by
-    one chunk; reading a list takes time by its length."""
+    """Neither the answer nor the time of hashing reveals whether a xorb has the last chunk of a range. The two xorbs differ by one chunk, because
+    reading a list takes time by its length."""
     server = start(token_key=issuer.folder, log_level="error")
     bob, bodies = issuer.token(repo="bob/one"), {}
     for name, n, seed in (("there", 4096, 1), ("not there", 4095, 2)):
@@ -132,16 +132,14 @@ def test_a_range_that_is_not_there_takes_the_same_time(start, issuer, make):
     assert chance > 0.001 or 0.95 < ratio < 1.05, (medians, chance)
 
 
-# --- every route, every rule ------------------------------------------------------------------------------------------
-
-# SECURITY.md says that these are told to everybody who may ask: whether a xorb of a given hash is stored, and how large the store is. All other answers
-# must be the same whether another tenant has a thing, or nobody has it.
+# SECURITY.md says that everybody who may ask learns whether a xorb of a given hash is stored, and how large the store is. All other answers must be
+# the same whether another tenant has the thing or nobody has it.
 XORB_IS_STORED = {
     ("HEAD", "/v1/xorbs/{prefix}/{hash}"),
     ("POST", "/v1/xorb-grants/{prefix}/{hash}"),
 }
 WHOLE_STORE = {("GET", "/metrics")}
-LENGTHS = {("HEAD", "/v1/xorbs/{prefix}/{hash}")}  # these also tell its length
+LENGTHS = {("HEAD", "/v1/xorbs/{prefix}/{hash}")}  # these also reveal its length
 
 
 def is_of_chunk(ask):
@@ -164,8 +162,8 @@ def rules_of_the_page():
     return rules
 
 
-# Rules that the requests below do not provoke, each with the reason why it cannot reveal another tenant's things. A new rule needs a request in tenants.py
-# that provokes it, or a reason here.
+# Rules that the requests below do not provoke, each with the reason why it cannot reveal another tenant's things. A new rule needs a request in
+# tenants.py, or a reason here.
 NOT_ASKED = {
     r"http\.(?!body$).*|host\.unknown|connections|rate\..*|route\..*|origin\..*": "said of the head, the connection or the path alone",
     r"auth\..*|token.*|key\.(missing|unknown|expired|scope|repo|body|id|known|own|many|name)|account\..*|user\.(unknown|refused)|repo\..*": "said of a credential, or to one without repository alone",
@@ -196,7 +194,7 @@ def rule_of(answer):
 
 
 def without_names(ask, answer, hers):
-    """The answer with her hashes replaced by what they are, so that answers about two of her things can be compared."""
+    """The answer with each of alice's hashes replaced by its name, so that answers about two of her things can be compared."""
     status, headers, body = answer
     for what, name in hers.names().items():
         body = body.replace(xet.text(name).encode(), f"<{what}>".encode())
@@ -204,7 +202,7 @@ def without_names(ask, answer, hers):
 
 
 def tells_secret(ask, answer):
-    """Does the answer have a hash of one of her chunks that bob did not send, or, in a refusal, any hash that he did not send?"""
+    """Does the answer have a hash of one of alice's chunks that bob did not send, or, in a refusal, any hash that he did not send?"""
     sent = ask.path.encode() + (ask.body or b"")
     for hers in tenants.HERS:
         for secret in hers.secrets():
@@ -217,11 +215,11 @@ def tells_secret(ask, answer):
 
 def assert_all_rules(rules):
     forgotten = {r for r in rules_of_the_page() - rules if not any(re.fullmatch(p, r) for p in NOT_ASKED)}
-    assert not forgotten, f"{forgotten}: ask for it in tenants.py, or say here why it tells nothing"
+    assert not forgotten, f"{forgotten}: provoke it by a request in tenants.py, or say here why it reveals nothing"
 
 
 class Walk:
-    """Sends requests to both servers, and collects what was revealed that should not be."""
+    """Sends requests to both servers, and collects what their answers reveal against the rules."""
 
     def __init__(self, worlds, dedupe_scope):
         self.worlds, self.dedupe_scope = worlds, dedupe_scope
@@ -231,7 +229,8 @@ class Walk:
         self.faults.add((*ask.route, ask.what, who, what, *answers))
 
     def ask(self, ask, who, hers, place=None):
-        """Sends one request. place: its number among the requests about these things of hers, to compare it with the same one about her other things."""
+        """Sends one request. place: its number among the requests about these things of alice, to compare it with the same request about her other
+        things."""
         full = self.worlds.ask(ask, self.worlds.full, who)
         self.rules |= rule_of(full)
         if tells_secret(ask, full):
@@ -248,7 +247,7 @@ class Walk:
 
 @pytest.mark.parametrize("dedupe_scope", ["repository", "global"])
 def test_every_route_and_every_rule(start, issuer, tmp_path, dedupe_scope):
-    """bob gets the same whole answers with and without alice. Where the server may reveal that a xorb of hers is stored, each of her xorbs gets the same
+    """bob gets the same whole answers with and without alice. Where the server may reveal that a xorb is stored, each of alice's xorbs gets the same
     answer."""
     walk = Walk(tenants.Worlds(start, issuer, tmp_path, dedupe_scope), dedupe_scope)
     for hers in tenants.HERS:
@@ -262,8 +261,6 @@ def test_every_route_and_every_rule(start, issuer, tmp_path, dedupe_scope):
     if dedupe_scope == "repository":
         assert_all_rules(walk.rules)
 
-
-# --- a gate -----------------------------------------------------------------------------------------------------------
 
 SECRET = b"what the gate is for "
 BEHIND = SECRET * 4000
@@ -286,7 +283,7 @@ def lets_in(reply):
 
 
 def mirrored_asks(file, sha256, chunk):
-    """Requests about the large file of a mirrored repository with a gate, by all that names it."""
+    """Requests about the large file of a mirrored repository with a gate, by each name that the file has."""
     yield from gated_asks(sha256)
     yield tenants.Ask(("HEAD", "file"), "", "/alice/one/resolve/main/w.bin", {}, None)
     for path in (f"/v1/reconstructions/{file}", f"/v2/reconstructions/{file}", f"/v1/reconstructions?file_id={file}", f"/v1/files/{file}", f"/v1/files/by-sha256/{sha256}", f"/v1/info/{file}", f"/v1/info/{sha256}",
@@ -294,11 +291,13 @@ def mirrored_asks(file, sha256, chunk):
         yield tenants.Ask(("GET", "store"), "", path, {}, None)
 
 
-def test_a_gate_of_a_mirrored_hub_lets_nobody_in_by_any_route(start, issuer, tmp_path):
-    """Once the bytes are here: without a key, with a key or a token of this server, and with a token that the mirrored hub does not let in."""
+@pytest.mark.parametrize("hides", [{"gated": "manual"}, {"private": True}])
+def test_a_gate_of_a_mirrored_hub_lets_nobody_in_by_any_route(start, issuer, tmp_path, hides):
+    """Asks once the bytes are here: without a key, with a key or a token of this server, and with a token that the mirrored hub refuses. A private
+    repository looks like one that does not exist."""
     good, bad = "hf_" + "g" * 34, "hf_" + "b" * 34
     files = {"f": SECRET, "w.bin": BEHIND}
-    with Gates(good, repos={"alice/one": Repo(files, stored={"w.bin"}, gated="manual"), "far/open": Repo({"a": b"a"})}) as upstream:
+    with Gates(good, repos={"alice/one": Repo(files, stored={"w.bin"}, **hides), "far/open": Repo({"a": b"a"})}) as upstream:
         server = start(mirror=upstream.url, token_key=issuer.folder, dedupe_scope="global")
         people = People(server, issuer.token("admin"), tmp_path)
         people.api("ann").create_repo("ann/own", private=True)
@@ -315,10 +314,13 @@ def test_a_gate_of_a_mirrored_hub_lets_nobody_in_by_any_route(start, issuer, tmp
             for one in mirrored_asks(file, hashlib.sha256(BEHIND).hexdigest(), chunk):
                 reply = server.request(one.route[0], one.path, body=one.body, headers=one.headers | ({"Authorization": f"Bearer {key}"} if key else {}))
                 assert not lets_in(reply) and reply.headers.get("X-Xet-Hash") is None, (who, one.path, reply)
+                if "private" in hides and "alice/one" in one.path:
+                    none = server.request(one.route[0], one.path.replace("alice/one", "alice/not"), body=one.body, headers=one.headers | ({"Authorization": f"Bearer {key}"} if key else {}))
+                    assert (reply.status, reply.headers.get("X-Error-Code"), reply.headers.get("X-Cairn-Mirror")) == (none.status, none.headers.get("X-Error-Code"), None), (who, one.path, reply, none)
 
 
 def test_a_gate_lets_nobody_in_by_any_route(people, admin):
-    """Asks without a key, as somebody who waits for access, as somebody who was rejected, and with a key for another repository."""
+    """Asks without a key, as a user who waits for access, as a user who was rejected, and with a key for another repository."""
     account(people.server, admin, "alice")
     people.keys["alice"] = make_key(people.server, admin, account="alice", scope="write")["key"]
     people.keys["ann elsewhere"] = make_key(people.server, admin, account="ann", repo="models/ann/two", scope="write")["key"]

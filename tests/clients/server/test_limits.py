@@ -57,7 +57,6 @@ def test_xorb_chunks(start, make):
 
 
 def test_xorb_chunks_of_the_format(server):
-    """8,192 chunks are allowed, 8,193 are not."""
     most = xet.Xorb([bytes([i % 256, i // 256]) for i in range(8192)])
     assert server.put_xorb(most).status == 200
     assert server.post("/v1/shards", shard_of(most)).status == 200
@@ -91,7 +90,8 @@ def test_terms(start, make, setting, terms):
 
 
 def test_list_chunks(start, make):
-    """The limit on chunks in the lists of stored xorbs that verifying a shard reads. The refusal does not reveal how many chunks they have."""
+    """The limit holds for the chunks in the lists of stored xorbs that verifying a shard reads. The refusal does not reveal how many chunks they
+    have."""
     server = start(list_chunks_max=4)
     xorbs = [make([9000, 9000], 24 + i) for i in range(3)]
     for x in xorbs:
@@ -104,7 +104,7 @@ def test_list_chunks(start, make):
 
 
 def test_edit_chunks(start, make):
-    """The limit on chunks that planning a change goes through, plus those of the lists that it reads: 3 and 2 here."""
+    """The limit holds for the chunks that planning a change visits, plus those of the lists that it reads: 3 and 2 here."""
     x = make([9000, 9000], 27)
     file = xet.File([(x, 0, 2), (x, 0, 1)])
     for limit, status in ((5, 200), (4, 501)):
@@ -150,7 +150,7 @@ def _status(server):
 
 
 def test_spooled_bytes(start, make):
-    """The bytes of bodies in flight are limited. Beyond that uploads get 503 with Retry-After; when the bodies are gone, there is room again."""
+    """The bytes of bodies in flight are limited. Uploads beyond the limit get 503 with Retry-After, until the other bodies are gone."""
     server = start(spool_bytes_max="1M", xorb_bytes_max="1M", shard_bytes_max="1M")
     big = make([100000] * 9, 30)
     small = make([100000] * 3, 31)
@@ -179,7 +179,7 @@ def under_way(server, n_bytes):
 
 
 def test_slow_bodies_without_a_length(start, make):
-    """Each takes room for the bytes that have come, not for those that may follow. 128 of them leave room for an upload."""
+    """Each body takes room for the bytes that have come, not for those that may follow. 128 of them leave room for an upload."""
     server = start(spool_bytes_max="128M")
     x = make([100000] * 3, 32)
     with contextlib.ExitStack() as held:
@@ -192,8 +192,8 @@ def test_slow_bodies_without_a_length(start, make):
 
 
 def all_or_nothing(server, ask, bodies):
-    """Announces many bodies at once, of which only some have room. Those are received in full, in parallel; the others are refused with 503 before their
-    bodies. ask(body): method and path of its request. @return how many had room"""
+    """Announces many bodies at once, of which only some have room. These are received in full, in parallel; the others are refused with 503 before
+    their bodies. ask(body): method and path of its request. @return how many bodies had room"""
     with contextlib.ExitStack() as held:
         sockets, codes = [], []
         for body in bodies:
@@ -215,7 +215,6 @@ def all_or_nothing(server, ask, bodies):
 
 
 def test_announced_bodies_have_their_room(start, make):
-    """Many large uploads are announced at once. Uploads that fit are received in full; the others are refused before their bodies."""
     server = start(spool_bytes_max="4M", spool_share_percent=100, xorb_bytes_max="1M", shard_bytes_max="1M")
     xorbs = {x.body(): x for x in (make([100000] * 9, 50 + i) for i in range(8))}
     bodies = list(xorbs)
@@ -232,7 +231,7 @@ def test_announced_bodies_have_their_room(start, make):
 
 @pytest.mark.parametrize("kib", [700, 2500])
 def test_announced_objects_of_git_lfs_have_their_room(start, kib):
-    """The content of an object becomes xorbs and a shard on the server, which also need room."""
+    """The server makes xorbs and a shard of an object's content. These need room, too."""
     server = start(spool_bytes_max="16M", spool_share_percent=100, xorb_bytes_max="4M", shard_bytes_max="4M")
     assert server.post("/api/repos/create", b'{"name":"one"}').status == 200
     bodies = [random.Random(i).randbytes(kib << 10) for i in range(8)]
@@ -316,7 +315,7 @@ def test_reserve(start, make):
 
 
 def test_answer_bytes(start, make):
-    """An answer always has the queried xorb as a whole, and its neighbours only as far as they fit."""
+    """An answer always has the queried xorb as a whole, and its neighbours as far as they fit."""
     xorbs = [make([8192 + i for i in range(60)], 50 + k) for k in range(4)]
     counts = []
     for i, limit in enumerate(("4K", "64M")):

@@ -42,7 +42,7 @@ def test_types_are_of_the_document_s_version():
     assert set(map(type, types(document))) == {str}
 
 
-@pytest.mark.parametrize(("who", "examples"), [("operator", 20), ("writer", 8), ("stranger", 4)])  # whoever may do less gets fewer kinds of answers
+@pytest.mark.parametrize(("who", "examples"), [("operator", 20), ("writer", 8), ("stranger", 4)])  # who may do less gets fewer kinds of answers
 def test_server_is_as_documented(start, make, tmp_path, who, examples):
     options, headers = {}, []
     if who != "operator":

@@ -27,7 +27,7 @@ def authority(tmp_path):
 
 @pytest.fixture
 def serve(start, authority, tmp_path):
-    """serve(...) starts a daemon with HTTPS, on tmp_path/tls.pem and tls.key, which are copies of the authority's first certificate and key."""
+    """Returns serve(...), which starts a daemon with HTTPS, on tmp_path/tls.pem and tls.key: copies of the authority's first certificate and key."""
 
     def begin(**options):
         install(authority.issue("first"), tmp_path)
@@ -37,7 +37,7 @@ def serve(start, authority, tmp_path):
 
 
 def install(pair, folder):
-    """Replaces the files by new ones, as tools that renew certificates do."""
+    """Replaces the certificate and key by new ones, as tools that renew certificates do."""
     for path, name in zip(pair, ("tls.pem", "tls.key")):
         fresh = folder / f"{name}.fresh"
         shutil.copy(path, fresh)
@@ -45,7 +45,7 @@ def install(pair, folder):
 
 
 def reload(server):
-    """Sends SIGHUP. @return the event of it in the log"""
+    """Sends SIGHUP. @return the log's event of it"""
     before = len(server.events("reload")) + len(server.events("reload_failed"))
     server.process.send_signal(signal.SIGHUP)
     cairn.wait_until("the reload", lambda: len(server.events("reload")) + len(server.events("reload_failed")) > before)
@@ -57,7 +57,7 @@ def name_of(connection):
 
 
 def test_health_check_of_the_container(serve, start, tmp_path):
-    """The health check connects as the daemon serves, according to the environment variables that both read."""
+    """The health check connects by the scheme that the daemon serves, according to the environment variables that both read."""
 
     def healthy(server, **variables):
         environment = {"PATH": "/usr/bin:/bin", "CAIRND": cairn.CAIRND, "CAIRN_LISTEN": f"0.0.0.0:{server.port}", **variables}
@@ -79,7 +79,7 @@ def test_curl(serve, authority):
     ask = ["curl", "-sS", "--http1.1", server.url + "/health"]
     trusted = subprocess.run([*ask, "--cacert", str(authority.path)], capture_output=True, text=True, timeout=60)
     assert trusted.returncode == 0 and '"ok"' in trusted.stdout, trusted.stderr
-    assert subprocess.run(ask, capture_output=True, timeout=60).returncode == 60, "a stranger does not trust it"
+    assert subprocess.run(ask, capture_output=True, timeout=60).returncode == 60, "a client that does not know the authority refuses the certificate"
     for old in ("1.0", "1.1"):
         refused = subprocess.run([*ask, "-k", "--tls-max", old, "--ciphers", "DEFAULT@SECLEVEL=0"], capture_output=True, timeout=60)
         assert refused.returncode == 35, old
@@ -120,7 +120,7 @@ def test_stock_client(serve, authority, tmp_path, monkeypatch):
 def test_command(serve, authority, tmp_path, monkeypatch):
     server = serve()
     push = [cairn.CAIRN, "push", "--server", server.url, str(authority.path)]
-    assert subprocess.run(push, capture_output=True, timeout=60).returncode != 0, "a stranger does not trust it"
+    assert subprocess.run(push, capture_output=True, timeout=60).returncode != 0, "a command that does not know the authority refuses the certificate"
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.path))
     done = subprocess.run(push, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -146,7 +146,7 @@ def test_reload(serve, authority, tmp_path, make):
 
 
 def test_reload_of_no_pair(serve, authority, tmp_path):
-    """The fault is reported, and the old certificate stays."""
+    """A certificate and key that do not belong together are reported, and the old certificate stays."""
     server = serve()
     second, third = authority.issue("second"), authority.issue("third")
     for certificate, key, rule in (
@@ -192,7 +192,7 @@ def test_curl_is_told_in_the_middle_of_a_body(serve, authority, tmp_path):
 
 
 def test_limits_over_tls_send_nothing_in_clear(serve, authority, make):
-    """When a body takes too long, the watching thread sends a plain connection a status, and only closes an encrypted one."""
+    """When a body takes too long, the watching thread answers a plain connection with a status, but only closes an encrypted one."""
     server = serve(xorb_bytes_max="64K", idle_timeout="1s")
     x = make([200_000] * 8, 3)
     with contextlib.closing(server.connect()) as c, pytest.raises((OSError, ssl.SSLError)):

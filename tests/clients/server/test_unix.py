@@ -76,7 +76,7 @@ def test_the_socket_of_a_killed_daemon_is_replaced(begin, path, tmp_path):
     server = begin()
     line = cairn.refused(tmp_path, "--data-dir", str(tmp_path / "other"), "--listen", f"unix:{path}")
     assert f"unix:{path}" in line and "in use" in line
-    assert server.get("/health").status == 200, "a living one keeps its own"
+    assert server.get("/health").status == 200, "the socket of a running daemon is not replaced"
     server.kill()
     assert path.exists()
     server.start()
@@ -116,9 +116,6 @@ def test_health_check_of_tls(tmp_path, path):
     server.finish()
 
 
-# --- a socket that is passed, as systemd does it ---------------------------------------------------------------------------
-
-
 @contextlib.contextmanager
 def handed_over(tmp_path, listening):
     """Starts a daemon with the socket as its descriptor 3, although `listen` names another."""
@@ -146,7 +143,7 @@ def test_a_socket_of_the_file_system_is_handed_over(tmp_path, path):
             assert line == f"cairnd listening on http://unix:{path}\n"
             c.request("GET", "/health")
             assert c.getresponse().status == 200
-            assert path.stat().st_mode & 0o777 == 0o640, "it is not the daemon's to change"
+            assert path.stat().st_mode & 0o777 == 0o640, "the daemon does not change the mode of a socket that was passed"
 
 
 def test_a_port_is_handed_over(tmp_path):

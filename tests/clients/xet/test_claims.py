@@ -1,4 +1,4 @@
-"""A SHA-256 is only a claim of the owner who gave it. Mallory's false claim neither hides Ann's true one nor becomes hers."""
+"""A SHA-256 is only a claim of the owner who uploaded it. Mallory's false claim neither hides Ann's true claim nor counts as Ann's."""
 
 import hashlib
 
@@ -10,7 +10,7 @@ CLAIMS_MAX = 4
 
 @pytest.fixture
 def two(start, issuer):
-    """A server with tokens, and those of the operator and of the repositories of Ann, Mallory and Carol."""
+    """A server with tokens: the operator's, and those of the repositories of Ann, Mallory and Carol."""
     server = start(token_key=issuer.folder)
     people = {who: issuer.token(repo=f"{who}/one") for who in ("ann", "mallory", "carol")}
     return server, {"operator": issuer.token("admin"), **people}
@@ -30,7 +30,7 @@ def upload(server, token, xorb, sha256, start=0):
 
 
 def found(server, token, sha256):
-    """The file that this asker finds by the SHA-256, or None."""
+    """The file that the holder of this token finds by the SHA-256, or None."""
     reply = server.get(f"/v1/files/by-sha256/{sha256}", token=token)
     if reply.status == 404:
         return None
@@ -110,4 +110,4 @@ def test_newest_of_several_files(two, make):
     files = [upload(server, tokens["ann"], xorb, digest(b"all of them"), start) for start in range(3)]
     assert found(server, tokens["ann"], digest(b"all of them")) == files[-1]
     assert upload(server, tokens["ann"], xorb, digest(b"all of them"), 0) == files[0]
-    assert found(server, tokens["ann"], digest(b"all of them")) == files[-1], "that was known, and is no newer"
+    assert found(server, tokens["ann"], digest(b"all of them")) == files[-1], "a file that is known already does not count as newer"

@@ -1,4 +1,4 @@
-"""Many small xorbs at once. All wait for the disk together, and each fails only if its own sync fails."""
+"""Many small xorbs at once wait for the disk together, and each fails only if its own sync fails."""
 
 import threading
 

@@ -1,4 +1,5 @@
-"""Range edits: the server says what surrounds a change in a file, the client computes the edited file's hash, and a merge implemented here checks it."""
+"""Range edits: the server says what surrounds a change in a file, and the client computes the edited file's hash. Here a merge implemented in Python
+checks the hash."""
 
 import json
 import random
@@ -33,9 +34,6 @@ def described(start):
 def ask(server, file_hash, dirty, **more):
     headers = {} if dirty is None else {"X-Range-Dirty": dirty}
     return server.get(f"/v2/file-chunk-hashes/{file_hash}", headers=headers, **more)
-
-
-# --- a client's side ---------------------------------------------------------------------------------------------------
 
 
 def is_cut(node):
@@ -83,7 +81,7 @@ class Range:
         return cls([], at_start, False).then(cls([(nodes, [])], False, at_end))
 
     def then(self, right):
-        """The range made of this one and its right neighbour."""
+        """Joins this range and its right neighbour into one."""
         assert not self.at_end and not right.at_start
         out, carry, level = [], [], 0
         while level < max(len(self.levels), len(right.levels)) or carry:
@@ -133,9 +131,6 @@ def composed_hash(answer, nodes, edit):
     for piece in pieces[1:]:
         whole = whole.then(piece)
     return xet.keyed(xet.ZERO, whole.root())
-
-
-# --- tests -------------------------------------------------------------------------------------------------------------
 
 
 def random_ranges(source, size):
@@ -203,7 +198,7 @@ def test_verification_of_the_terms_that_stay(described):
 
 
 def test_captured_file(server):
-    """A file that the stock client uploaded, which computed its hash."""
+    """A file of the stock client, which computed its hash."""
     known = {f["file_hash"]: f for f in json.loads((cairn.DATA / "files.json").read_text())}
     body = (cairn.DATA / "shards" / "medium.shard").read_bytes()
     dump = json.loads((cairn.DATA / "shards" / "medium.json").read_text())
@@ -226,7 +221,7 @@ def test_captured_file(server):
 
 
 @pytest.mark.parametrize("dirty", [None, "", "bytes=", "bytes=5-3", "items=0-1", "bytes=0-1;2-3", "bytes=x-1", "0-1", "bytes=0-1,"])
-def test_header_that_names_no_ranges(described, dirty):
+def test_a_header_without_ranges_is_refused(described, dirty):
     server, file = described
     cairn.is_error(ask(server, xet.text(file.hash()), dirty), 400, "dirty.header")
 

@@ -1,4 +1,4 @@
-"""GET /v1/files and `cairn ls`: which files a token lists, in pages, and what it learns of others."""
+"""GET /v1/files and `cairn ls`: the files that a token lists, in pages, and how much it learns of other tenants."""
 
 import hashlib
 import json
@@ -60,7 +60,7 @@ def test_a_token_of_a_repository_lists_its_own(shared):
     mine = pages(server, tokens["bob who reads"])
     assert told(mine) == bob and [r["hash"] for r in mine] == sorted(bob, key=xet.raw)
     assert {r["repo"] for r in mine} == {f"models/{BOB}"}
-    assert not any("at" in row for row in mine), "a file that ann had before would be told by its age"
+    assert not any("at" in row for row in mine), "a time would reveal what ann had before"
     assert told(pages(server, tokens["bob"], f"&repo={BOB}")) == bob
     assert told(pages(server, tokens["ann"])) == ann | common
     cairn.is_error(server.get(f"/v1/files?repo={ANN}", token=tokens["bob"]), 403, "files.repo")
@@ -115,12 +115,12 @@ def test_ls(shared):
     for line in run(server, tokens["ann"]).splitlines():
         name, size, when, sha256, repo = line.split()
         assert ann[name] == (int(size), sha256) and (when, repo) == ("-", f"models/{ANN}")
-    assert run(server, tokens["admin"], "--repo", BOB).split()[2].startswith("20"), "since when"
+    assert run(server, tokens["admin"], "--repo", BOB).split()[2].startswith("20"), "the time since when bob has the file"
     assert json.loads(run(server, tokens["bob"], "--json", "--repo", ANN, code=77))["error"]["status"] == "denied"
 
 
 def test_more_than_a_page_of_ls(shared):
-    """`cairn ls` asks for pages of 512. There are many files of one chunk each, in one shard."""
+    """`cairn ls` requests pages of 512. There are more files than that, of one chunk each, in one shard."""
     server, tokens = shared
     source = random.Random(9)
     x = xet.Xorb([source.randbytes(64) for _ in range(600)])

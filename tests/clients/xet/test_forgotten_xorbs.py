@@ -1,4 +1,4 @@
-"""A store was restored and lacks xorbs that a stock client remembers: what the client is told, and what helps."""
+"""A store was restored from a backup and lacks xorbs that a stock client remembers: the error that the client gets, and its remedy."""
 
 import json
 import random
@@ -14,7 +14,7 @@ import xet
 
 @pytest.fixture
 def server(start):
-    """A server on a fixed port: the client remembers what a server has by its address."""
+    """A server on a fixed port, because the client remembers by address which xorbs a server has."""
     server = start()
     server.command[server.command.index("--listen") + 1] = f"127.0.0.1:{server.port}"
     return server
@@ -35,7 +35,7 @@ def command(server, *words):
 @pytest.mark.files
 @pytest.mark.parametrize("by", ["the cache", "push"])
 def test_a_xorb_in_the_clients_cache_is_gone_from_the_store(server, tmp_path, by):
-    """The upload is refused for good. After removing the client's cache it works, and so does cairn push, which has no cache."""
+    """The upload is refused for good. It works once the client's cache is removed, and so does cairn push, which has no cache."""
     home, path = tmp_path / "home", tmp_path / "a.bin"
     path.write_bytes(random.Random(3).randbytes(2_000_000))
     assert upload(server, home, path).returncode == 0
@@ -56,7 +56,7 @@ def test_a_xorb_in_the_clients_cache_is_gone_from_the_store(server, tmp_path, by
 
 
 def test_the_refusal_names_the_remedy(server):
-    """The refusal says what to do. It comes in a frame, whose text clients show; of a status they show only the number."""
+    """The refusal says what to do. It comes in a frame, because clients show a frame's text; of a status they show only the number."""
     xorb = xet.Xorb([b"x" * 9000])
     shard = xet.shard([xet.File([(xorb, 0, 1)])], [])
     error = cairn.is_error(server.post("/v1/shards", shard), 400, "term.unknown_xorb")

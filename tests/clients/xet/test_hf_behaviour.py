@@ -67,9 +67,6 @@ def hash_of(tmp_path, content):
     return hf_xet.hash_files([str(path)])[0].hash
 
 
-# --- configuration and sessions ----------------------------------------------------------------------------------------
-
-
 def test_config_reads_alike_in_every_way():
     config = hf_xet.XetConfig()
     keys = config.keys()
@@ -120,9 +117,6 @@ def test_session_states(server, session):
     assert session.new_file_download_group(endpoint=server.url).status() == RUNNING
     assert session.new_download_stream_group(endpoint=server.url) is not None
     session.sigint_abort()
-
-
-# --- uploads -----------------------------------------------------------------------------------------------------------
 
 
 def upload_by(kind, commit, content, tmp_path, sha256):
@@ -234,9 +228,6 @@ def test_upload_stream_broken_off(server, session, tmp_path):
     assert not known(server, hash_of(tmp_path, b"broken off"))
 
 
-# --- downloads of files ------------------------------------------------------------------------------------------------
-
-
 def test_download_files(server, session, tmp_path):
     contents = [SMALL, LARGE, LARGE[5:], b"y"]
     group = session.new_file_download_group(endpoint=server.url)
@@ -268,9 +259,6 @@ def test_download_abort_and_cancel(server, session, tmp_path):
     group.abort()
     with pytest.raises(RuntimeError, match="cancelled"):
         group.wait_to_finish()
-
-
-# --- downloads of streams ----------------------------------------------------------------------------------------------
 
 
 def read(group, ordered, info, *range_):
@@ -311,7 +299,7 @@ def test_stream_cancel(server, session):
     stream = group.download_stream(info)
     stream.cancel()
     assert len(b"".join(stream)) <= len(LARGE)
-    assert read(group, True, info) == LARGE, "the others go on"
+    assert read(group, True, info) == LARGE, "the other streams go on"
 
 
 def test_stream_finish_closes(server, session):
@@ -339,9 +327,6 @@ def test_stream_abort_closes(server, session):
         raise ZeroDivisionError
     with pytest.raises(Exception, match="(?i)cancelled"):
         other.download_stream(info)
-
-
-# --- progress ----------------------------------------------------------------------------------------------------------
 
 
 class Progress:
@@ -376,9 +361,6 @@ def test_progress_of_uploads_and_downloads(server, session, tmp_path):
         for handle, name in zip(handles, contents):
             group.start_download_file(handle.result().xet_info, str(tmp_path / name))
     down.check(set(contents), sizes)
-
-
-# --- what a real server adds -------------------------------------------------------------------------------------------
 
 
 def round_trip(url, content, tmp_path):
@@ -457,7 +439,7 @@ def test_server_without_the_file(server, session, tmp_path):
             assert read(streams, ordered, missing) == b""
 
 
-def test_server_refuses_a_file_hash_that_is_none(server, session, tmp_path):
+def test_server_refuses_a_malformed_file_hash(server, session, tmp_path):
     with pytest.raises(RuntimeError, match="no hash"):
         group = session.new_file_download_group(endpoint=server.url)
         group.start_download_file(hf_xet.XetFileInfo("no hash", 1), str(tmp_path / "none"))

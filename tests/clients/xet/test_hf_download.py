@@ -9,7 +9,7 @@ import hf_client
 import pytest
 
 MIB = 1 << 20
-# Ways to download: settings of hf_xet, and the route by which it must have got plans.
+# Ways to download: settings of hf_xet, and the route from which it must then have got its plans.
 MODES = {
     "v2": ({}, "reconstructions-v2"),
     "v1": ({"client_reconstruction_api_version": 1}, "reconstructions-v1"),
@@ -47,7 +47,7 @@ def make_contents():
 
 
 class Stored:
-    """A server that has the files, with their contents."""
+    """A server with the files, and their contents."""
 
     def __init__(self, server, contents, infos):
         self.server, self.contents, self.infos = server, contents, infos
@@ -84,7 +84,7 @@ def requests(server, route):
 
 
 def check(stored, folder, cases, **settings):
-    """Downloads and compares these. cases: [(name, how, {"start", "end"})]"""
+    """Downloads each case and compares its bytes. cases: [(name, how, {"start", "end"})]"""
     gets = [stored.get(name, how, **range_) for name, how, range_ in cases]
     for case, got in zip(cases, hf_client.download(stored.server, folder, gets, **settings), strict=True):
         assert got == stored.wanted(case[0], **case[2]), case
@@ -114,7 +114,7 @@ def test_whole_files(stored, tmp_path, mode):
     before = {r: requests(stored.server, r) for r in others | {route}}
     check(stored, tmp_path, [(name, "file", {}) for name in stored.contents], **settings)
     assert requests(stored.server, route) > before[route]
-    assert all(requests(stored.server, r) == before[r] for r in others), "the other form was to be left alone"
+    assert all(requests(stored.server, r) == before[r] for r in others), "the client got plans by the other route, too"
 
 
 @pytest.mark.parametrize("how", ["stream", "unordered"])
@@ -141,7 +141,7 @@ def test_ranges(stored, tmp_path, mode, how):
 
 
 def test_size_not_known(stored, tmp_path):
-    """Without the size, the client asks for far more than there is, also ahead. Parts past the end are no error."""
+    """A client that does not know the size requests far more than there is, also ahead. Parts past the end are no error."""
     gets = [stored.get(name, "stream") | {"size": None} for name in ("empty", "one byte", "text", "slices")]
     for get, name, got in zip(gets, ("empty", "one byte", "text", "slices"), hf_client.download(stored.server, tmp_path, gets)):
         assert got == stored.wanted(name), get
@@ -152,7 +152,7 @@ def test_many_ranges_in_one_request(stored, tmp_path):
     info = stored.infos["slices"]
     plan = stored.server.get(f"/v2/reconstructions/{info['hash']}").json()
     most = max(len(fetch["ranges"]) for fetches in plan["xorbs"].values() for fetch in fetches)
-    assert most >= 4, "the file was to need many ranges of one xorb"
+    assert most >= 4, "the file does not need many ranges of one xorb"
     counts = []
     for mode in ("v2", "multirange"):
         before = requests(stored.server, "fetch")
@@ -179,7 +179,7 @@ def test_few_ranges_in_one_address(start, tmp_path):
 
 
 def test_file_that_is_not_there(stored, tmp_path):
-    """The download fails, and makes no empty file. A stream of the client may end before it sees the error, without bytes."""
+    """The download fails, and makes no empty file. A stream of the client may end, without bytes, before it sees the error."""
     before = requests(stored.server, "reconstructions-v1")
     for how in ("file", "stream", "unordered"):
         [got] = hf_client.download(stored.server, tmp_path / how, [{"hash": "ab" * 32, "size": 1000, "how": how}])

@@ -1,4 +1,4 @@
-"""The real client. Each session is a new process with empty caches, so it can only deduplicate by what cairnd answers."""
+"""The real client. Each session is a new process with empty caches, so it deduplicates only by what cairnd answers."""
 
 import hashlib
 import json
@@ -25,7 +25,8 @@ def text_like(n, seed):
 
 @pytest.fixture
 def upload(tmp_path):
-    """upload(server, (content, sha256), ...) runs one session. A content may be bytes or (bytes, "skip")."""
+    """Returns upload(server, (content, sha256), ...), which runs one session. A content may be bytes or (bytes,
+    "skip")."""
     sessions = []
 
     def one(server, *contents, token=None):
@@ -77,7 +78,7 @@ def test_second_cold_client_deduplicates(server, upload):
     metrics = second["metrics"]
     assert metrics["total_bytes"] == 20 * MIB
     assert metrics["deduped_bytes"] >= 0.75 * 20 * MIB, metrics
-    assert server.received("xorbs") - before <= 0.25 * 20 * MIB, "the server received what it had"
+    assert server.received("xorbs") - before <= 0.25 * 20 * MIB, "the server received bytes that it had"
     assert known_size(server, second["files"][0]["hash"]) == 20 * MIB
 
     again_text = text[: 24 * MIB] + text_like(6 * MIB, 4)

@@ -1,4 +1,4 @@
-"""Keyed answers to chunk queries: right for every chunk, the same within an epoch, and different after it."""
+"""Keyed answers to chunk queries: right for every chunk, the same within an epoch, and different in the next."""
 
 import re
 import time
@@ -24,7 +24,7 @@ def check_keys(body, xorb):
     chunks = answer.xorbs[xorb.hash]
     assert [(c[0], c[2]) for c in chunks] == [(xet.keyed(answer.key, h), n) for h, n in xorb.nodes]
     assert [c[1] for c in chunks] == [sum(n for _, n in xorb.nodes[:i]) for i in range(len(chunks))]
-    assert chunks[0][3] & xet.ELIGIBLE, "the chunk that was asked for may be asked for"
+    assert chunks[0][3] & xet.ELIGIBLE, "the queried chunk counts as one that may be queried"
     return answer
 
 
@@ -44,7 +44,8 @@ def test_every_chunk_is_keyed(start, make, clock):
 
 
 def test_the_answer_says_when_it_was_made(start, make, clock):
-    """The time is rounded to the hour. A client with a full cache drops the oldest answers first, and nobody learns whether others asked before."""
+    """The time is rounded to the hour. Clients need it to drop the oldest answers first; rounded, it does not reveal whether others asked
+    before."""
     server = start(test_clock=clock.path, epoch="7d")
     path = put_file(server, make([10000, 20000], 5))
     first = xet.parse_answer(server.get(path).body)
@@ -97,7 +98,7 @@ def age(reply):
 
 
 def leave_the_last_hour(server, path, clock):
-    """Moves the clock out of the last hour of an epoch. @return by how much"""
+    """Moves the clock out of the last hour of an epoch. @return by how many seconds"""
 
     def age_after(seconds):
         clock.move(seconds)
@@ -123,7 +124,7 @@ def test_answers_without_a_client_id_are_made_once(start, make, clock):
         page = server.get(asked, headers=sent | {"Origin": "http://b.example"})
         assert [r.status for r in (first, second, mine, page)] == [status] * 4
         assert first.body == second.body == mine.body == page.body
-        assert mine.headers["X-Request-Id"] == "mine", "who sent one can look for it"
+        assert mine.headers["X-Request-Id"] == "mine", "a client finds the request id that it sent"
         assert page.headers["Access-Control-Allow-Origin"] == "http://b.example"
     server = start("closed", test_clock=clock.path, epoch="7d")
     path = put_file(server, make([9000] * 40, 6))
@@ -137,7 +138,7 @@ def test_answers_without_a_client_id_are_made_once(start, make, clock):
     server.stop()
     ids = [e["request_id"] for e in server.events("request") if e["route"] == "chunks"]
     made = [i for i in ids if i != "trace"]
-    assert len(ids) - len(made) == 4 and len({*made}) == len(made), "the log has an id of each, made or sent"
+    assert len(ids) - len(made) == 4 and len({*made}) == len(made), "the log has the id of each request, sent or made"
 
 
 def test_the_age_is_counted_down_in_the_last_hour(start, make, clock):
@@ -154,7 +155,7 @@ def test_the_age_is_counted_down_in_the_last_hour(start, make, clock):
     clock.move(end_s + 600)
     for headers in ({}, known):
         assert left_s - 660 <= age(server.get(path, headers=headers)) <= left_s - 600 < 3000
-    assert xet.parse_answer(server.get(path).body).key == key, "it is the answer that was kept"
+    assert xet.parse_answer(server.get(path).body).key == key, "the answer comes from the cache"
 
 
 @pytest.mark.parametrize("size", ["64K", "8K"])
@@ -179,7 +180,7 @@ def test_an_answer_outlives_its_eviction_from_the_cache(start, make, clock, size
 
 def test_unknown_chunk_and_prefix(server):
     reply = server.get("/v1/chunks/default/" + "12" * 32)
-    assert (reply.status, reply.body) == (404, b""), "what is asked by the million says only that"
+    assert (reply.status, reply.body) == (404, b""), "a miss has no body, because clients get millions of them"
     assert server.get("/v1/chunks/other/" + "12" * 32).status in (400, 404)
     cairn.is_error(server.get("/v1/chunks/default/" + "zz" * 32), 400)
 

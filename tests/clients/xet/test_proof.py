@@ -1,4 +1,4 @@
-"""The daemon verifies claimed SHA-256 in the background, by reading the files: each claim once, fairly by owner, despite restarts and damage."""
+"""The daemon verifies claimed SHA-256 in the background by reading the files: each claim once, fairly by owner, despite restarts and damage."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ def digest(content):
 
 
 class Store:
-    """A daemon that verifies nothing until it is told to, and tokens of people."""
+    """A daemon that verifies nothing until it is told to, and tokens of several people."""
 
     def __init__(self, start, issuer, config):
         self.config = config
@@ -39,7 +39,7 @@ class Store:
         return xet.text(file.hash())
 
     def found(self, who, sha256):
-        """The file that this person finds by the SHA-256, and whether the claim is proved; or None."""
+        """Looks for a file by its SHA-256 with this person's token. @return the file, and whether the claim is proved; or None"""
         reply = self.server.get(f"/v1/files/by-sha256/{sha256}", token=self.tokens[who])
         return (reply.json()["hash"], reply.json()["sha256_proved"]) if reply.status == 200 else None
 
@@ -60,7 +60,7 @@ def store(start, issuer, tmp_path):
 
 
 def test_true_and_false(store, make):
-    """Both claims count until they are verified. Then one is proved. The false one finds nothing any more, also after a restart and when it is claimed
+    """Both claims count until they are verified. Then the true one is proved. The false one finds nothing, also after a restart and when it is claimed
     again."""
     xorb = make([9000, 10000], 1)
     true, false = digest(b"".join(xorb.data)), digest(b"what Ann wants to upload one day")
@@ -107,7 +107,7 @@ def test_a_file_is_read_once(store, make):
 
 @pytest.mark.files
 def test_an_unreadable_file_puts_its_claim_off(store, make):
-    """The claim is put off, not called false. Others are verified meanwhile, and the next daemon tries again."""
+    """The claim is put off, not called false. Other claims are verified meanwhile, and the next daemon tries this one again."""
     lost, sound = make([9000], 1), make([9000], 2)
     said = digest(b"".join(lost.data))
     file = store.upload("ann", lost, said)
@@ -128,7 +128,7 @@ def test_killed_in_the_middle(store, make):
     file = store.upload("ann", large, said[0])
     store.upload("bob", small, digest(b"a lie"))
     store.prove("100K")
-    cairn.wait_until("it reads", lambda: store.count("proof_read_bytes_total") > 0)
+    cairn.wait_until("the verification to read", lambda: store.count("proof_read_bytes_total") > 0)
     store.server.kill()
     store.config.write_text(f"proof_rate = {RATE}\n")
     store.server.start()
@@ -139,17 +139,17 @@ def test_killed_in_the_middle(store, make):
 
 
 def test_nobody_waits_for_it(store, make):
-    """At the configured rate the verification would take minutes. A stop, or switching it off, ends it at once."""
+    """At the configured rate the verification would take minutes. A stop, or switching the verification off, ends it at once."""
     xorb = make([100_000] * 20, 1)
     store.upload("ann", xorb, digest(b"".join(xorb.data)))
     store.prove("10K")
-    cairn.wait_until("it reads", lambda: store.count("proof_read_bytes_total") > 0)
-    assert store.count("proof_read_bytes_total") <= 200_000, "a second ahead, and a chunk"
-    store.server.stop()  # the stop has a minute
+    cairn.wait_until("the verification to read", lambda: store.count("proof_read_bytes_total") > 0)
+    assert store.count("proof_read_bytes_total") <= 200_000, "the rate allows a second ahead, and a chunk"
+    store.server.stop()  # stop() fails after a minute
 
 
 def test_a_huge_file_keeps_nobody_waiting(store, make):
-    """A shard of a few KiB can claim the SHA-256 of gigabytes. An owner's turn ends before the file does, and the next turn continues it."""
+    """A shard of a few KiB can claim the SHA-256 of gigabytes. An owner's turn ends before such a file does, and the next turn continues it."""
     xorb, small = make([100_000] * 20, 1), make([9000], 2)
     assert store.server.put_xorb(xorb, token=store.tokens["mallory"]).status == 200
     huge = xet.File([(xorb, 0, 20)] * 2000, xet.raw(digest(b"of 4 GB")))
@@ -159,16 +159,16 @@ def test_a_huge_file_keeps_nobody_waiting(store, make):
     store.upload("ann", small, digest(b"".join(small.data)))
     store.prove("200M")
     store.wait("claims_proved_total", 1)
-    assert store.count("proof_read_bytes_total") < 300_000_000, "a turn of those before her"
+    assert store.count("proof_read_bytes_total") < 300_000_000, "before ann's turn, others read at most a turn each"
     store.prove(0)
     store.prove("200M")
     store.wait("claims_proved_total", 2)
     sha256 = digest(b"".join(xorb.data) * 80)
-    assert store.found("bob", sha256) == (xet.text(long.hash()), True), "in three turns"
+    assert store.found("bob", sha256) == (xet.text(long.hash()), True), "the claim is proved in three turns"
     before = store.count("proof_read_bytes_total")
     assert store.server.post("/v1/shards", xet.shard([long], [xorb]), token=store.tokens["ann"]).status == 200
     store.wait("claims_proved_total", 3)
-    assert store.found("ann", sha256)[1] and store.count("proof_read_bytes_total") >= before + 160_000_000, "as if it were read"
+    assert store.found("ann", sha256)[1] and store.count("proof_read_bytes_total") >= before + 160_000_000, "the claim is charged as if the file was read"
     assert store.count("claims_false_total") == 0 and store.stats()[0] == 1
 
 
@@ -206,7 +206,7 @@ def test_false_claims_are_listed(store, make):
 
 @pytest.mark.files
 def test_put_off_while_the_clock_was_ahead(start, make, clock, tmp_path):
-    """A claim is put off for an hour while the clock is ten years ahead. Once the clock is right, it is verified again, not after ten years."""
+    """A claim is put off for an hour while the clock is ten years ahead. Once the clock is right, the claim is verified again, not ten years later."""
     config = tmp_path / "cairnd.conf"
     config.write_text("proof_rate = 0\n")
     server = start(config=config, test_clock=clock.path, variables={"CAIRN_PROOF_RATE": None})
@@ -217,7 +217,7 @@ def test_put_off_while_the_clock_was_ahead(start, make, clock, tmp_path):
     clock.move(10 * 365 * 86400)
     config.write_text(f"proof_rate = {RATE}\n")
     server.process.send_signal(signal.SIGHUP)
-    cairn.wait_until("it is put off", lambda: server.metrics()["cairn_claims_unread_total"] == 1)
-    assert server.put_xorb(xorb).status == 200, "it was lost"
+    cairn.wait_until("the claim to be put off", lambda: server.metrics()["cairn_claims_unread_total"] == 1)
+    assert server.put_xorb(xorb).status == 200, "the xorb was lost"
     clock.move(0)
-    cairn.wait_until("it is proved", lambda: server.metrics()["cairn_claims_proved_total"] == 1)
+    cairn.wait_until("the claim to be proved", lambda: server.metrics()["cairn_claims_proved_total"] == 1)

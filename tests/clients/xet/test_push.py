@@ -27,7 +27,7 @@ def environment(url):
 
 
 class Terminal:
-    """A command whose standard error is a terminal, and what its bar has shown."""
+    """A command whose standard error is a terminal, and the frames that its bar has shown."""
 
     def __init__(self, argv, url, columns=170):
         self.master, slave = os.openpty()
@@ -54,7 +54,7 @@ class Terminal:
         return False
 
     def frames(self):
-        """The bar's states: [(cells, done bytes, total bytes, the rest)]. The last one may be incomplete."""
+        """The states that the bar has shown: [(cells, done bytes, total bytes, the rest)]. The last one may be incomplete."""
         found = [FRAME.search(part) for part in self.text.split("\r\x1b[K")[:-1]]
         size = lambda n, unit: float(n) * UNITS[unit]
         return [(len(f[1]), size(f[2], f[3]), size(f[4], f[5]), f[6]) for f in found if f]
@@ -72,7 +72,7 @@ class Terminal:
         return out
 
 
-def test_the_bar_shows_bytes_that_the_server_took(start, tmp_path):
+def test_the_bar_shows_bytes_that_the_server_received(start, tmp_path):
     server, held, let_go = start(), threading.Event(), threading.Event()
     (tmp_path / "large").write_bytes(random.Random(1).randbytes(40 * MIB))
 
@@ -91,7 +91,7 @@ def test_the_bar_shows_bytes_that_the_server_took(start, tmp_path):
         push.finish()
     assert all(total == 40 * MIB for _, _, total, _ in before), before
     assert all(done < total and cells < 30 for cells, done, total, _ in before), before
-    assert before[-1][1] >= 30 * MIB, "what has gone out counts, but for what the kernel may hold"
+    assert before[-1][1] >= 30 * MIB, "sent bytes count, except for those that the kernel may still hold"
     assert "waiting for the server" in before[-1][3], before[-1]
     after = push.frames()[len(before) :]
     assert all(done <= total for _, done, total, _ in after), after
@@ -133,7 +133,7 @@ def push_folder(folder, url, *options):
 
 
 class Gate:
-    """Passes 100 chunk queries, and then holds them until this many wait at once."""
+    """Passes 100 chunk queries, and holds the following ones until `wanted` of them wait at once."""
 
     def __init__(self, wanted):
         self.wanted, self.asked, self.waiting, self.most, self.changed = wanted, 0, 0, 0, threading.Condition()
@@ -163,7 +163,7 @@ def test_questions_about_small_files_are_asked_at_once(start, tmp_path):
     assert all((tmp_path / "back" / p.name).read_bytes() == p.read_bytes() for p in folder.iterdir())
 
 
-def test_an_answer_that_says_much_saves_the_next_questions(start, tmp_path):
+def test_a_long_answer_saves_further_queries(start, tmp_path):
     server = start()
     folder = small_files(tmp_path / "files", 600, 2)
     assert push_folder(folder, server.url)["query_hits"] == 0

@@ -1,4 +1,4 @@
-"""Quotas without a hub, for a repository as tokens name it: what counts, who is refused what, and what an operator is told."""
+"""Quotas without a hub, for a repository as tokens name it: what counts, what is refused, and what an operator sees."""
 
 import json
 import os
@@ -38,8 +38,8 @@ def store(start, issuer):
 
 
 def test_set_told_and_refused(store, make):
-    """A quota can be set before the first upload. Each file counts once, with its full length. What does not fit is refused as a whole, and the refusal has
-    both numbers."""
+    """A quota can be set before the first upload. Each file counts once, with its full length. An upload that does not fit is refused as a whole, with both
+    numbers."""
     one, two = make([9000, 1000], 1), make([5000], 2)
     store.cairn("quota", CATS, code=66)
     assert store.quota(CATS, 14_999) == {"place": CATS, "quota_bytes": 14_999, "stored_bytes": 0}
@@ -50,8 +50,8 @@ def test_set_told_and_refused(store, make):
     assert refused.json()["error"]["message"] == (
         f"Quota exceeded: {CATS} may hold 14999 bytes, and would hold 15000. Delete what is not needed, or ask the operator for more"
     )
-    assert store.upload(DOGS, two).status == store.upload("", two).status == 200, "others have none"
-    assert store.upload(CATS, two).status == 403, "what others have is no cheaper"
+    assert store.upload(DOGS, two).status == store.upload("", two).status == 200, "other repositories have no quota"
+    assert store.upload(CATS, two).status == 403, "bytes that others have cost the same"
     store.quota(CATS, "15000")
     assert store.upload(CATS, two).status == 200 and store.quota(CATS)["stored_bytes"] == 15_000
     file = xet.text(xet.File([(one, 0, 2)]).hash())
@@ -76,7 +76,7 @@ def test_a_quota_on_a_repository_with_files(store, make):
     assert store.quota(CATS, 10)["stored_bytes"] == 15_003
     name = xet.text(xet.File([(xorbs[0], 0, 1)]).hash())
     assert store.server.request("HEAD", f"/v1/files/{name}", token=store.tokens[CATS]).status == 200
-    assert store.upload(CATS, xorbs[0]).status == 200, "it holds no more by that"
+    assert store.upload(CATS, xorbs[0]).status == 200, "the repository holds no more bytes than before"
     assert store.upload(CATS, make([1], 9)).status == 403
     assert store.quota(CATS, "none") == {"place": CATS, "stored_bytes": 15_003}
     assert store.upload(CATS, make([1], 9)).status == 200
@@ -104,7 +104,7 @@ def test_listed(store):
         store.cairn(*words, code=64)
 
 
-def test_no_such_place(store):
+def test_malformed_quota_places_are_refused(store):
     for place in ("ann", "ann/cats", "others/ann/cats", "models/ann/cats/x"):
         assert "models/account/name" in store.cairn("quota", place, "1", code=65), place
     store.cairn("quota", "models//x", "1", code=66)
@@ -113,7 +113,7 @@ def test_no_such_place(store):
 
 
 def test_the_stock_client_says_why(store, tmp_path):
-    """The token comes from an API key. This client does not ask before it uploads."""
+    """The token comes from an API key. The stock client does not ask for the room before it uploads."""
     key = json.loads(store.cairn("key", "add", "ann's", "--scope", "write", "--json"))["key"]
     (tmp_path / "file").write_bytes(os.urandom(5000))
     store.quota(CATS, 4999)
@@ -138,7 +138,7 @@ def test_a_refusal_comes_in_a_frame(store, make):
 
 @pytest.mark.sqlite
 def test_fsck_counts_again(store, make):
-    """fsck compares the counters with the rows, and what words of cards say of their repository, and repairs both."""
+    """fsck compares the counters, and the columns of card words, with the rows that they are computed from, and repairs both."""
     import sqlite3
 
     store.quota(CATS, 20_000)
@@ -159,7 +159,7 @@ def test_fsck_counts_again(store, make):
     index.close()
     said = fsck().stdout
     assert "1 repositories that count other bytes for their quota than they hold" in said
-    assert "owners that count other bytes for their quota" in said and "2 words of cards that say otherwise than their repository" in said
+    assert "owners that count other bytes for their quota" in said and "2 words of cards that disagree with their repository about whether it is private" in said
     fsck("--repair")
     assert fsck().returncode == 0
     with sqlite3.connect(store.server.data / "index.sqlite") as index:
@@ -170,11 +170,8 @@ def test_fsck_counts_again(store, make):
     assert store.quota(CATS)["stored_bytes"] == 9000
 
 
-# --- xorbs that no file needs -----------------------------------------------------------------------------------------
-
-
 def test_xorbs_that_no_shard_registers_have_a_limit(start, issuer, make):
-    """A client that sends xorbs and never a shard, or only shards without files, is refused after a limit. What is refused leaves nothing on the disk."""
+    """A client that sends xorbs and no shard, or only shards without files, is refused after a limit. A refused xorb leaves nothing on the disk."""
     server = start(unregistered_bytes_max="20000", token_key=issuer.folder, no_hub=True)
     cats, dogs = issuer.token(repo=CATS), issuer.token(repo=DOGS)
     xorbs = [make([8000], seed) for seed in range(5)]
@@ -184,9 +181,9 @@ def test_xorbs_that_no_shard_registers_have_a_limit(start, issuer, make):
     assert refused.json()["error"]["message"].startswith("Quota exceeded: uploads that no file needs yet may have 20000 bytes, and would have 24384.")
     assert sorted(p.name for p in server.objects()) == sorted(xet.text(x.hash) for x in xorbs[:2])
     assert server.post("/v1/shards", xet.shard([], xorbs[:2]), token=cats).status == 200
-    assert server.put_xorb(xorbs[2], token=cats).status == 403, "no file needs them"
-    assert server.put_xorb(xorbs[0], token=cats).status == 200, "it is there"
-    assert server.put_xorb(xorbs[2], token=dogs).status == 200, "others have their own limit"
+    assert server.put_xorb(xorbs[2], token=cats).status == 403, "the xorbs that no file needs have reached the limit"
+    assert server.put_xorb(xorbs[0], token=cats).status == 200, "a xorb that is there is accepted"
+    assert server.put_xorb(xorbs[2], token=dogs).status == 200, "other repositories have limits of their own"
     file = xet.File([(xorbs[0], 0, 1)])
     assert server.post("/v1/shards", xet.shard([file], xorbs[:1]), token=cats).status == 200
     assert server.put_xorb(xorbs[3], token=cats).status == 200

@@ -39,7 +39,7 @@ def test_whole_file(stored, form):
     server, file, _ = stored
     reply = ask(server, form, file)
     assert reply.status == 200 and reply.headers["Content-Type"] == "application/json"
-    assert "no-store" in reply.headers["Cache-Control"], "the addresses expire"
+    assert "no-store" in reply.headers["Cache-Control"], "the addresses expire, so nobody may cache the plan"
     assert plans.said(reply.json()) == plans.expected(file)
     assert plans.download(server, reply.json()) == plans.content(file)
 
@@ -52,8 +52,8 @@ def waited(server):
 @pytest.mark.sqlite
 @pytest.mark.parametrize("form", FORMS)
 def test_a_small_plan_waits_for_nobody(tmp_path, form):
-    """A plan of sixteen terms is answered at once. One of more terms, or of a range, which may have to be cut out of a term, waits for a worker. With a
-    remote store every plan does."""
+    """A plan of sixteen terms is answered at once. Other plans wait for a worker: those of more terms, those of a range, which may cut a term, and every
+    plan of a remote store."""
     x = xet.Xorb([bytes([i]) * 100 for i in range(20)])
     small, large = (xet.File([(x, i, i + 2) for i in range(n)]) for n in (16, 17))
     with cairn.Daemon(tmp_path) as server:
@@ -113,7 +113,7 @@ def test_range_past_the_end(stored, form, past):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_ranges_that_say_nothing_are_left_out_of_account(stored, form):
+def test_invalid_ranges_are_ignored(stored, form):
     server, file, _ = stored
     for text in ("bytes=", "bytes=5-3", "items=0-1", "bytes=x-", "bytes=-", f"bytes={2**64}-"):
         assert plans.said(ask(server, form, file, text).json()) == plans.expected(file), text
@@ -131,8 +131,8 @@ def test_unknown_file_is_404_with_any_range(stored, form):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_empty_file(server, form):
-    """An empty file is known once somebody has registered it. Its plan is empty, also for the range that clients ask for by habit. For later ranges the
-    answer is 416, because debug builds of the stock client stop on a plan."""
+    """An empty file is known once somebody has registered it. Its plan is empty, also for the range that clients request by habit. Later ranges get 416,
+    because debug builds of the stock client stop on a plan."""
     empty = xet.File([])
     cairn.is_error(ask(server, form, empty), 404)
     put(server, [empty], [])
@@ -158,7 +158,7 @@ def test_batch(stored):
         assert plans.terms_of(told["files"][name]) == plans.expected(f)[1]
     both = xet.File(file.terms + other.terms)
     got = {xorb: [r for _, ranges in fetches for r in ranges] for xorb, fetches in plans.fetches_of(told).items()}
-    assert got == plans.expected(both)[2], "ranges of all files together, merged as those of one"
+    assert got == plans.expected(both)[2], "the ranges of all files are merged as those of one file"
     assert plans.download(server, {"offset_into_first_range": 0, "terms": told["files"][names[1]], "fetch_info": told["fetch_info"]}) == plans.content(other)
 
 
@@ -189,7 +189,7 @@ def test_batch_posted(stored):
 
 
 def test_batch_leaves_out_missing_files(stored):
-    """As the reference's server does: a batch answers the files that exist."""
+    """A batch answers the files that exist, as that of the reference's server does."""
     server, file, _ = stored
     name = xet.text(file.hash())
     for names in ((name, "12" * 32), ("12" * 32, name), ("12" * 32, name, "34" * 32)):
@@ -244,7 +244,7 @@ def test_terms_of_a_batch(start, make):
     error = cairn.is_error(batch(server, *names[1:]), 400, "file_id")
     assert (error["expected"], error["actual"]) == ("4", "7") and "fewer" in error["message"], error
     query = "/v1/reconstructions?" + "&".join(f"file_id={n}" for n in names)
-    assert server.get(query, headers={"Range": "bytes=0-0"}).status == 200, "only what is asked for counts"
+    assert server.get(query, headers={"Range": "bytes=0-0"}).status == 200, "only the requested terms count"
 
 
 @pytest.mark.parametrize("most", [1, 2, 5, 256])
@@ -256,7 +256,7 @@ def test_ranges_of_one_address_are_bounded(start, make, most):
     plan = ask(server, "v2", file).json()
     counts = [len(ranges) for _, ranges in plans.fetches_of(plan)[xet.text(xorb.hash)]]
     assert sum(counts) == 13 and max(counts) == min(most, 13)
-    assert len(counts) == -(-13 // most), "no more addresses than needed"
+    assert len(counts) == -(-13 // most), "there are no more addresses than needed"
     assert plans.said(plan) == plans.expected(file)
     assert plans.download(server, plan) == plans.content(file)
 
@@ -277,18 +277,15 @@ def test_public_url(start, make):
                 assert got.status == 206 and got.body == xorb.body()
 
 
-# --- a file of 100,000 terms -------------------------------------------------------------------------------------------
-
-
 TERMS = 100_000
 ROUNDS = 10
 PEAK_KIB_MAX = 64 * 1024
 PLAN_KIB_MAX = 32 * 1024  # some hundred bytes for each term; the answer itself, 42 MB, is never in memory
-KEPT_KIB_MAX = 8 * 1024  # by which a later round may need more than the first
+KEPT_KIB_MAX = 8 * 1024  # by so much a later round may exceed the first
 
 
 def peak_of(server, ask_once):
-    """The daemon's memory before and at its peak while it answers, and the answer."""
+    """@return the daemon's memory before ask_once() and at its peak meanwhile, and what ask_once() returned"""
     watch = Watch(server.process.pid)
     before = watch.now_kib()
     with watch:
@@ -308,7 +305,7 @@ def test_file_of_many_terms(tmp_path):
     with LeanDaemon(tmp_path / "server") as server:
         put(server, [file], xorbs)
         for form in FORMS:
-            ask(server, form, file, "bytes=0-100")  # makes what is made only once
+            ask(server, form, file, "bytes=0-100")  # the first request also makes what is made only once
             before, first, reply = peak_of(server, lambda: ask(server, form, file))  # noqa: B023
             for _ in range(ROUNDS - 1):
                 _, peak, _ = peak_of(server, lambda: ask(server, form, file))  # noqa: B023
@@ -337,8 +334,8 @@ def test_answers_over_plan_bytes_max(start):
 
 
 @pytest.mark.parametrize("host", ['a"b', "a b", "a/b", "a\\b", "x" * 2000, "", "a@b"], ids=lambda h: h[:5])
-def test_host_that_is_none(stored, host):
-    """The host becomes a part of the addresses. A value that cannot be a host is refused, and not repeated."""
+def test_an_invalid_host_is_refused(stored, host):
+    """The host becomes a part of the addresses. A value that cannot be a host is refused, and the refusal does not repeat it."""
     server, file, _ = stored
     path = f"/v2/reconstructions/{xet.text(file.hash())}"
     reply = server.raw(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())

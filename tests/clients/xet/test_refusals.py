@@ -1,4 +1,5 @@
-"""Sends every mutant of the reference vectors over HTTP. Each gets the status that its line says, with the cause, and a refused one leaves nothing behind."""
+"""Sends every mutant of the reference vectors over HTTP. Each gets the status and the cause that its line of the list names, and a refused one leaves nothing
+behind."""
 
 import json
 
@@ -21,7 +22,7 @@ def server(tmp_path_factory):
 
 
 def snapshot(server, body):
-    """Asks about every 32 bytes of the body that may be a hash, wherever they stand, because mutants are broken."""
+    """Queries every 32 bytes of the body that may be a hash, wherever they stand, because the structure of mutants is broken."""
     connection = server.connect()
     seen = {}
     for at in range(48, len(body) - 47, 48):

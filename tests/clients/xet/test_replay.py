@@ -24,11 +24,8 @@ def read_json(path):
     return json.loads(data(path))
 
 
-# --- hf_xet ------------------------------------------------------------------------------------------------------------
-
-
 def body_of(exchange, session):
-    """The body that the client sent. The recording has only lengths; the bodies are in files of their own."""
+    """The body that the client sent. The recording has only its length; the bodies are in files of their own."""
     path, parts = exchange["path"], exchange["path"].split("/")
     if exchange["method"] == "GET":
         return None
@@ -50,7 +47,7 @@ def send(server, exchange, session):
 
 
 def test_recorded_sessions(server):
-    """In the recorded order, each answer has the status with which the client went on."""
+    """The requests come in the recorded order. Each answer has the status with which the client went on."""
     sent = 0
     for session in read_json("sessions.json"):
         for exchange in session["exchanges"]:
@@ -71,7 +68,7 @@ def test_recorded_sessions(server):
 
 
 def test_recorded_sessions_again(server):
-    """The same sessions again, as a client that lost its caches: chunks are found now, and xorbs need not be sent."""
+    """The same sessions again, as of a client that lost its caches: chunks are found now, and xorbs need not be sent."""
     sessions = read_json("sessions.json")
     for session in sessions:
         for exchange in session["exchanges"]:
@@ -86,8 +83,6 @@ def test_recorded_sessions_again(server):
             if exchange["path"] == "/v2/shards":
                 assert json.loads(reply.body.splitlines()[-1])["type"] == "result"
 
-
-# --- the JavaScript client ---------------------------------------------------------------------------------------------
 
 JS = {"Accept-Encoding": "gzip, deflate", "Accept-Language": "*", "Sec-Fetch-Mode": "cors", "User-Agent": "node"}
 JS_UPLOAD = {**JS, "X-Xet-Session-Id": "7e7b0d1c-0000-4000-8000-000000000001"}
@@ -144,12 +139,12 @@ def js_download(server, file_hash, size, first=0, last=None):
 
 
 def test_js_uploads(server):
-    """Three shards are sent after their xorbs. Four more say nothing new, or nothing at all. All are accepted."""
+    """Three shards are sent after their xorbs. Of four more, some repeat what is known, and some are empty. All are accepted."""
     results = [js_upload(server, n)[1] for n in range(1, 4)]
     assert results == [1, 1, 1]
     for number in range(4, 8):
         dump = read_json(f"js/js_{number}.json")
-        assert dump["xorbs"] == [], "what it would upload is there"
+        assert dump["xorbs"] == [], "the client has nothing left to upload"
         assert server.post("/v1/shards", data(f"js/js_{number}.shard"), headers=JS_UPLOAD).status == 200
     for number in range(1, 8):
         for told in read_json(f"js/js_{number}.json")["files"]:

@@ -1,4 +1,4 @@
-"""The files in docker/ for several daemons: the tools that they are for accept them, and the daemon accepts their settings."""
+"""The files in docker/ for several daemons: the tools that read them accept them, and the daemon accepts their settings."""
 
 import http.client
 import importlib.util
@@ -73,7 +73,7 @@ def test_balancer(tmp_path):
     try:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         connection.request("GET", "/v1/fetch/00?ranges=0-1&signature=53c4e7")
-        assert connection.getresponse().status == 503, "no daemon is there"
+        assert connection.getresponse().status == 503, "no daemon runs"
         cairn.wait_until("the log", lambda: "/v1/fetch/00" in log.read_text())
         assert balancer.poll() is None and "53c4e7" not in log.read_text()
     finally:
@@ -82,7 +82,7 @@ def test_balancer(tmp_path):
 
 
 def test_proxied_daemons_take_the_connections_of_one_address():
-    """All clients come from the balancer's address."""
+    """All clients come from the balancer's address, so one address may have all connections."""
     services = yaml.safe_load(COMPOSE.read_text())["services"]
     for name, service in services.items():
         if name.startswith("cairn"):
@@ -95,7 +95,7 @@ def test_scripts_are_understood():
 
 
 def judge(document):
-    """Validates the document with the schema of its kind. @return what is wrong with it"""
+    """Validates the document with the schema of its kind. @return the schema's complaints"""
     group, _, version = document["apiVersion"].rpartition("/")
     name = "-".join([document["kind"].lower(), *([group.split(".")[0]] if group else []), version])
     schema = json.loads((schemas() / f"{name}.json").read_text())

@@ -13,7 +13,7 @@ NUMBERS = (0, 1, 2, 0x7F, 0x80, 0xFF, 8191, 8192, 8193, 131072, 131073, 1 << 24,
 
 
 def stock(source):
-    """Valid shards, of xorbs whose chunks exist only as hashes."""
+    """Valid shards. The chunks of their xorbs exist only as hashes."""
 
     def xorb():
         x = object.__new__(xet.Xorb)
@@ -40,14 +40,14 @@ def flip(source, body, _):
 
 
 def number(source, body, _):
-    """Changes a number at a multiple of four bytes: a field of a record, or one near it, or a count."""
+    """Changes a number at a multiple of four bytes: a field of a record, or bytes near it, or a count."""
     at = source.randrange(len(body) // 4) * 4
     old = struct.unpack_from("<I", body, at)[0]
     struct.pack_into("<I", body, at, source.choice((*NUMBERS, (old + 1) & 0xFFFFFFFF, (old - 1) & 0xFFFFFFFF)))
 
 
 def records(source, body, _):
-    """Swaps two records: bookends in the wrong place, hashes that are right elsewhere."""
+    """Swaps two records. So bookends stand in the wrong place, or hashes that are right elsewhere."""
     n = len(body) // 48
     a, b = source.randrange(n) * 48, source.randrange(n) * 48
     body[a : a + 48], body[b : b + 48] = body[b : b + 48], body[a : a + 48]
@@ -74,7 +74,7 @@ def splice(source, body, bodies):
 
 
 def footer(source, body, _):
-    """Adds a footer that fits if the body is valid, mostly with one field changed."""
+    """Adds a footer that fits the body if that is valid, mostly with one field changed."""
     at = 48
     while body[at : at + 32] != xet.BOOKEND[:32] and at + 48 <= len(body):
         at += 48

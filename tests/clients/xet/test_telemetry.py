@@ -1,4 +1,4 @@
-"""Reports of clients on their transfers: validated, kept up to a number, and read back by an operator."""
+"""Reports of clients on their transfers: validated, kept up to a number, and read by an operator."""
 
 import json
 
@@ -40,7 +40,7 @@ def test_bodies_of_the_real_client(server):
     assert examples
     for example in examples:
         assert server.post(PATH, json.dumps(example).encode(), headers={"Content-Type": "application/json"}).status == 200
-    cairn.wait_until("all of them", lambda: len(newest(server)["telemetry"]) == len(examples))
+    cairn.wait_until("all messages", lambda: len(newest(server)["telemetry"]) == len(examples))
     assert [row["body"] for row in newest(server)["telemetry"]] == examples[::-1]
     assert {row["sender"] for row in newest(server)["telemetry"]} == {"operator"}
 
@@ -78,7 +78,7 @@ def test_sizes(server):
     post(server, 2, size=KEPT_BYTES + 1)  # accepted, but too long to keep
     post(server, 3, size=BODY_BYTES)
     head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {BODY_BYTES + 1}\r\n\r\n"
-    assert server.raw(head.encode()).split()[1] == b"413", "refused before it is sent"
+    assert server.raw(head.encode()).split()[1] == b"413", "the message is refused before its body"
     post(server, 5)
     wait_for(server, [5, 1])
 
@@ -91,7 +91,7 @@ def test_pages(server):
     post(server, 8)
     wait_for(server, [8, 7, 6, 5, 4, 3, 2, 1])
     second = newest(server, f"?limit=3&before={first['next']}")
-    assert numbers(second) == [4, 3, 2], "what came meanwhile does not shift the pages"
+    assert numbers(second) == [4, 3, 2], "newer messages do not shift the pages"
     third = newest(server, f"?limit=3&before={second['next']}")
     assert (numbers(third), third["next"]) == ([1], 0)
     assert newest(server)["next"] == 0
@@ -138,15 +138,15 @@ def test_one_sender_cannot_fill_the_table(start, issuer):
     assert [post_as(n, nobody) for n in range(100, 120)] == [200] * 20
     assert [post_as(n, bob) for n in range(200, 400)] == [200] * 200
     assert post_as(2, ann) == 200
-    cairn.wait_until("hers", lambda: 2 in numbers(newest(server, token=admin)))
+    cairn.wait_until("ann's message", lambda: 2 in numbers(newest(server, token=admin)))
     kept = numbers(newest(server, token=admin))
     assert len(kept) == 5 and {1, 2} < set(kept) and not set(kept) & set(range(100, 200)), kept
-    assert max(n for n in kept) < 300, "over the rate nothing more is written"
+    assert max(n for n in kept) < 300, "messages over the rate are not written"
 
 
 def test_an_answer_too_large_is_told(server):
     ns = list(range(515))
     post(server, *ns, size=KEPT_BYTES)
-    cairn.wait_until("all of them", lambda: server.get(f"{PATH}?limit=1").json()["telemetry"][0]["body"]["metrics"]["n"] == ns[-1])
+    cairn.wait_until("all messages", lambda: server.get(f"{PATH}?limit=1").json()["telemetry"][0]["body"]["metrics"]["n"] == ns[-1])
     cairn.is_error(server.get(f"{PATH}?limit=512"), 400, "telemetry.limit")
     assert numbers(newest(server, "?limit=100")) == ns[:-101:-1]

@@ -29,7 +29,7 @@ static const char *stream_name(char out[static 16], size_t i)
 	return out;
 }
 
-/* Writes as into a pipe. extra: bytes that are announced and never written */
+/* Writes a file as if into a pipe. @param extra  bytes that are announced but never written */
 static enum cairn_status stream_write(int fd, unsigned parity, uint64_t extra)
 {
 	static uint8_t bytes[70000];
@@ -49,7 +49,7 @@ static enum cairn_status stream_write(int fd, unsigned parity, uint64_t extra)
 	return cairn_fold_writer_finish(w, "{\"kind\":\"test\"}", "1700000000");
 }
 
-/* @param[out] n  chunks read @return the status of the end; NOT_FOUND: the file is whole */
+/* Reads a file from the front. @param[out] n  chunks read @return the status of the end; NOT_FOUND: whole */
 static enum cairn_status stream_read(int fd, size_t *n, struct cairn_diag *diag)
 {
 	static uint8_t bytes[70000];
@@ -72,7 +72,7 @@ static enum cairn_status stream_read(int fd, size_t *n, struct cairn_diag *diag)
 	if (status == CAIRN_E_NOT_FOUND) {
 		const struct cairn_fold_index *ix = cairn_fold_stream_index(s);
 		ck_assert_uint_eq(ix->n_chunks, *n);
-		if (!ix->has_manifest || !ix->has_merkle) /* files without them are accepted, too */
+		if (!ix->has_manifest || !ix->has_merkle) /* the stream must also accept files without these */
 			return cairn_fail(diag, CAIRN_E_MISMATCH, "test.unproved", 0, "nothing vouches for the index");
 		ck_assert_uint_eq(cairn_fold_stream_total(s), ix->at);
 	}
@@ -154,7 +154,7 @@ START_TEST(stream_refuses_every_truncation)
 }
 END_TEST
 
-/* A flip within parity may pass: this reader does not look at parity. */
+/* A flip within parity may go unnoticed, because this reader does not read parity. */
 START_TEST(stream_notices_flipped_bits)
 {
 	CLEANUP(stream_file_fini) struct stream_file f = stream_file_new(0);
@@ -166,7 +166,8 @@ START_TEST(stream_notices_flipped_bits)
 	const uint8_t *created = memmem(f.bytes, f.len, "1700000000", 10);
 	ck_assert_ptr_nonnull(created);
 	for (size_t at = 0; at < blanks; at += at < 6000 || at > 76000 ? 1 : 499) {
-		/* Fewer blanks are as good, and no hash covers the time. */
+		/* Two flips may pass: in the header's length of the index, as the index may end with any number of
+		 * blanks; and in created_at_unix, which no hash covers. */
 		bool is_free = (at >= 20 && at < 28) || (f.bytes + at >= created && f.bytes + at < created + 10);
 		f.bytes[at] ^= 1;
 		bool passed = stream_read_bytes(&f, f.bytes, f.len, &n, &diag) == CAIRN_E_NOT_FOUND;
@@ -181,7 +182,7 @@ START_TEST(stream_notices_flipped_bits)
 }
 END_TEST
 
-/* The writer must get the bytes that were announced. */
+/* The writer must get exactly as many bytes as were announced. */
 START_TEST(stream_writer_keeps_its_word)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
@@ -196,13 +197,13 @@ START_TEST(stream_writer_keeps_its_word)
 }
 END_TEST
 
-/* Refused: bytes between chunks and index, and chunks in another order than in the index. */
+/* Refused are bytes between chunks and index, and chunks in another order than in the index. */
 START_TEST(stream_refuses_other_layouts)
 {
 	CLEANUP(stream_file_fini) struct stream_file f = stream_file_new(0);
 	struct cairn_diag diag;
 	size_t n = 0;
-	f.bytes[19]++; /* index_off */
+	f.bytes[19]++; /* changes index_off */
 	ck_assert_int_eq(stream_read_bytes(&f, f.bytes, f.len, &n, &diag), CAIRN_E_FORMAT);
 	ck_assert_str_eq(diag.rule, "fold.stream");
 	f.bytes[19] -= 2;

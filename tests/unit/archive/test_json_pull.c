@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The canonical form of a text; NULL: the text is refused, at *at. */
+/* Returns the canonical form of a text. @return NULL: the text is refused, at *at */
 static char *pull_canonical(const char *text, size_t len, const char *leave_out, size_t *at)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes copy = vec_copy((const uint8_t *)text, len);
@@ -20,8 +20,8 @@ static char *pull_canonical(const char *text, size_t len, const char *leave_out,
 }
 
 static const struct {
-	const char *text, *canonical; /* what Python's json.dumps(json.loads(text), sort_keys=True,
-					 separators=(",",":")) gives; NULL: refused */
+	/* canonical: from json.dumps(json.loads(text), sort_keys=True, separators=(",",":")); NULL: refused */
+	const char *text, *canonical;
 } CASES[] = {
 	{"{}", "{}"},
 	{" [ ] ", "[]"},
@@ -83,7 +83,7 @@ START_TEST(json_pull_leaves_out)
 {
 	size_t at;
 	char *got = pull_canonical("{\"b\":{\"a\":1},\"a\":2}", 19, "a", &at);
-	ck_assert_str_eq(got, "{\"b\":{\"a\":1}}"); /* left out of the outermost object only */
+	ck_assert_str_eq(got, "{\"b\":{\"a\":1}}"); /* the member is left out of the outermost object only */
 	free(got);
 }
 END_TEST

@@ -1,4 +1,4 @@
-/* Read Shards: the peer's and another writer's, byte for byte; damaged ones; deleting. */
+/* Read Shards: those of two other writers, byte for byte; damaged ones; deleting. */
 #include "archive/readshard/delete.h"
 #include "archive/readshard/reader.h"
 #include "archive/readshard/writer.h"
@@ -18,8 +18,6 @@
 #include <unistd.h>
 
 enum { KEY = CAIRN_READSHARD_KEY_BYTES };
-
-/* --- helpers ------------------------------------------------------------------------------------------------------ */
 
 static void sha256_of(uint8_t out[static CAIRN_SHA256_BYTES], const void *bytes, size_t len)
 {
@@ -65,7 +63,7 @@ static void ck_missing(const struct cairn_readshard *s, const uint8_t *key)
 	ck_assert(!slot.is_live);
 }
 
-/* The five objects of peer_five and ours_five; keys are their SHA-256. */
+/* The five objects of peer_five and ours_five. Their keys are their SHA-256. */
 struct five {
 	uint8_t keys[5][KEY];
 	uint8_t bytes[5][5000];
@@ -103,7 +101,7 @@ static void write_five(int fd, const struct five *f)
 	ck_assert_int_eq(cairn_readshard_writer_end(w, NULL), CAIRN_OK);
 }
 
-/* Key number i of a made set. */
+/* Makes key number i of a made-up set. */
 static void made_key(uint8_t out[static KEY], uint64_t i)
 {
 	uint64_t state = i;
@@ -111,7 +109,7 @@ static void made_key(uint8_t out[static KEY], uint64_t i)
 		cairn_put_u64le(out + at, vec_splitmix64(&state));
 }
 
-/* n objects: number i has i % 37 bytes of value i. */
+/* Writes n objects. Object number i has i % 37 bytes of value i. */
 static void write_made(int fd, uint32_t n)
 {
 	CLEANUP(cairn_readshard_writer_freep) struct cairn_readshard_writer *w = NULL;
@@ -124,8 +122,6 @@ static void write_made(int fd, uint32_t n)
 	}
 	ck_assert_int_eq(cairn_readshard_writer_end(w, NULL), CAIRN_OK);
 }
-
-/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static const char *const GOLDEN[] = {
 	"ours_empty.shard",          "ours_five.shard", "peer_300.shard",
@@ -166,7 +162,7 @@ START_TEST(golden_files_hold_the_expected_objects)
 }
 END_TEST
 
-/* The rule that each damaged file violates, and the offset. */
+/* Damaged files, with the rule that each violates, and the offset. */
 static const struct {
 	const char *name, *rule;
 	uint64_t offset;
@@ -219,7 +215,7 @@ START_TEST(every_listed_file_is_judged)
 {
 	CLEANUP(vec_json_freep) json_t *list = vec_json_lines("archive/readshard/bad.jsonl");
 	ck_assert_uint_eq(json_array_size(list), N_BAD + 2);
-	/* A count that is too high by one looks like a deletion. A changed byte can be noticed only by its contents. */
+	/* A count one too high looks like a deletion. A changed byte of an object shows only in its contents. */
 	static const char *const LEGAL[] = {"count", "obj_data"};
 	for (size_t i = 0; i < 2; i++) {
 		CLEANUP(vec_bytes_fini) struct vec_bytes file = vec_read("archive/readshard/bad_%s.shard", LEGAL[i]);
@@ -266,7 +262,7 @@ START_TEST(changed_bytes_never_lead_astray)
 }
 END_TEST
 
-/* A copy of ours_five with one number of the header changed. */
+/* Judges a copy of ours_five with one number of the header changed. */
 static enum cairn_status judge_changed(uint64_t at, uint64_t value, struct cairn_diag *diag)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes file = vec_read("archive/readshard/ours_five.shard");
@@ -290,7 +286,7 @@ START_TEST(sections_and_counts_must_agree)
 }
 END_TEST
 
-/* The slot of the object that begins at this offset of the file. */
+/* Returns the slot of the object that begins at this offset of the file. */
 static uint64_t slot_of_object(const struct vec_bytes *file, uint64_t at)
 {
 	uint64_t index_at = cairn_get_u64be(file->bytes + CAIRN_READSHARD_INDEX_AT);
@@ -305,7 +301,7 @@ START_TEST(objects_must_not_overlap_nor_leave_gaps)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes file = vec_read("archive/readshard/ours_five.shard");
 	struct cairn_diag diag = {0};
-	/* The second object (of empty, 5 bytes, 500 ...) shrinks by one, so the third begins within its place. */
+	/* the second object (of empty, 5 bytes, 500 ...) shrinks by one, so that the third begins within its place */
 	cairn_put_u64be(file.bytes + 520, 4);
 	ck_assert_int_eq(judge(file.bytes, file.len, &diag), CAIRN_E_FORMAT);
 	ck_assert_str_eq(diag.rule, "readshard.sum");
@@ -348,8 +344,6 @@ START_TEST(a_file_that_is_cut_while_it_is_open_is_an_error)
 	ck_assert_int_eq(cairn_readshard_verify(s, &(struct cairn_readshard_summary){0}, NULL), CAIRN_E_IO);
 }
 END_TEST
-
-/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static void must_have_bytes_of(int fd, const char *name)
 {
@@ -478,7 +472,7 @@ START_TEST(a_short_source_ends_the_writing)
 }
 END_TEST
 
-/* A pair of equal keys among few, and so many equal keys that they fill buckets. */
+/* Two equal keys among few are refused, and so are equal keys that fill whole buckets. */
 START_TEST(equal_keys_are_refused)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
@@ -496,8 +490,6 @@ START_TEST(equal_keys_are_refused)
 	ck_assert_uint_eq(diag.offset, _i == 0 ? 512 + 99 * 9 : 512 + 9);
 }
 END_TEST
-
-/* --- deleting ----------------------------------------------------------------------------------------------------- */
 
 START_TEST(deleting_leaves_the_bytes_that_the_peer_leaves)
 {
@@ -556,7 +548,7 @@ START_TEST(held_bytes_are_zeroed_later)
 }
 END_TEST
 
-/* A live object's length is damaged and too small: the end of the object looks like space left by a deletion. */
+/* The length of a live object is damaged and too small: the end of the object looks like space left by a deletion. */
 START_TEST(a_damaged_length_is_no_gap)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
@@ -578,8 +570,8 @@ START_TEST(a_damaged_length_is_no_gap)
 }
 END_TEST
 
-/* A slot leads into another object by a wrong offset or length. Neither a deletion nor a scrub removes the other's
- * bytes, nor the bytes that only the right offset leads to. */
+/* A slot leads into another object, by a wrong offset or length. Neither a deletion nor a scrub removes the bytes of
+ * that object, or the bytes to which only the right offset leads. */
 START_TEST(a_wrong_slot_takes_no_other_object_along)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
@@ -603,7 +595,7 @@ START_TEST(a_wrong_slot_takes_no_other_object_along)
 	}
 	ck_assert_int_eq(cairn_fd_write_at(fd, at, number, sizeof(number)), CAIRN_OK);
 	if (_i == 0) {
-		/* An earlier deletion has left something to scrub. */
+		/* an earlier deletion has left bytes to scrub */
 		ck_assert_int_eq(cairn_readshard_delete(s, fd, f->keys[1], &zeroed, NULL), CAIRN_OK);
 		ck_assert_int_eq(cairn_readshard_scrub(s, fd, &zeroed, &scrub_diag), CAIRN_E_FORMAT);
 		ck_assert_str_eq(scrub_diag.rule, "readshard.overlap");

@@ -1,5 +1,5 @@
-/* Arrays written by TileDB and by the writer of our notes. Covers every value of every golden array, every refusal of
- * damaged ones, and truncation at every length. */
+/* Arrays written by TileDB, and by another writer that follows our notes on the format. Tests every value of every
+ * golden array, every refusal of damaged ones, and truncation at every length. */
 #include "archive/tiledb/array.h"
 #include "archive/tiledb/rle.h"
 #include "base/bytes.h"
@@ -51,14 +51,15 @@ static void put_value(struct cairn_buf *line, const struct cairn_tiledb_column *
 	if (is_null) {
 		cairn_buf_printf(line, "null");
 	} else if (type->kind == CAIRN_TILEDB_KIND_TEXT || type->kind == CAIRN_TILEDB_KIND_OPAQUE) {
-		cairn_buf_add(line, value.bytes, strnlen((const char *)value.bytes, value.len)); /* S3 may be padded */
+		/* a text may be padded */
+		cairn_buf_add(line, value.bytes, strnlen((const char *)value.bytes, value.len));
 	} else {
 		cairn_tiledb_value_text(text, type, value);
 		cairn_buf_printf(line, "%s", text);
 	}
 }
 
-/* @param order  names of fields, in this order; NULL-terminated */
+/* Reads the rows of all fragments. @param order  names of fields, in this order; NULL-terminated */
 static enum cairn_status read_rows(struct lines *out, struct cairn_tiledb_reader *r, const char *const *order,
 				   struct cairn_diag *diag)
 {
@@ -84,7 +85,7 @@ static enum cairn_status read_rows(struct lines *out, struct cairn_tiledb_reader
 	return status;
 }
 
-/* @return the first refusal of an array: opening, reading all rows, or the verification */
+/* Reads an array. @return its first refusal: when it is opened, when all rows are read, or when it is verified */
 static enum cairn_status read_array(struct lines *out, const char *path, const char *const *order, bool verify,
 				    struct cairn_diag *diag)
 {
@@ -120,7 +121,7 @@ static void digest_lines(struct lines *lines, char out[static 65])
 
 static void expect_columns(struct lines *lines, const json_t *columns, const char *const *order)
 {
-	/* A dense tile is stored whole, even if nothing was written behind the last row. */
+	/* a dense tile is stored whole, even if no row was written after the last one */
 	size_t n = json_array_size(json_object_get(columns, order[0]));
 	ck_assert_uint_ge(lines->n, n);
 	for (size_t i = 0; i < n; i++) {
@@ -241,7 +242,7 @@ START_TEST(not_an_array)
 }
 END_TEST
 
-/* Every field of the tree that the peer wrote with 120 rows, ten to a node. */
+/* Checks every field of the tree that TileDB wrote with 120 rows, ten to a node. */
 START_TEST(tree_and_statistics)
 {
 	CLEANUP(cairn_tiledb_array_fini) struct cairn_tiledb_array array;
@@ -325,7 +326,8 @@ START_TEST(runs_of_texts)
 	for (size_t i = 0; i < sizeof(from); i++)
 		ck_assert_uint_eq(cairn_get_u64le(starts.bytes + 8 * i), 100U + from[i]);
 
-	for (size_t len = 0; len < in_len; len++) { /* even if the notes agree with the cut length */
+	/* A cut chunk is refused even if the filter's metadata gives the cut length. */
+	for (size_t len = 0; len < in_len; len++) {
 		notes[12] = (uint8_t)len;
 		ck_assert_int_eq(
 			cairn_tiledb_rle_texts(&texts, &starts, 0, told, (struct cairn_tiledb_view){in, len}, NULL),

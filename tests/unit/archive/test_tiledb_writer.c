@@ -1,4 +1,4 @@
-/* Golden arrays written again from their rows have the same bytes. The writer refuses bad input. */
+/* The writer makes the same bytes as golden arrays from their rows, and refuses bad input. */
 #include "archive/tiledb/folder.h"
 #include "archive/tiledb/writer.h"
 #include "base/fd.h"
@@ -18,7 +18,7 @@
 
 enum { FIELDS = 7 };
 
-/* Hands every row of a fragment to a writer. */
+/* Passes every row of a fragment to a writer. */
 static void copy_rows(struct cairn_tiledb_reader *r, struct cairn_tiledb_writer *w)
 {
 	struct cairn_tiledb_column columns[FIELDS] = {0};
@@ -62,10 +62,10 @@ static void expect_same_file(const char *a, const char *b)
 {
 	char command[1300];
 	(void)snprintf(command, sizeof(command), "cmp '%s' '%s' >&2", a, b);
-	ck_assert_int_eq(system(command), 0); /* NOLINT: names of our own */
+	ck_assert_int_eq(system(command), 0); /* NOLINT: all names in the command are ours */
 }
 
-/* Compares numbers and lengths of chunks, tile by tile: another version of zstd may give other frames. */
+/* Compares numbers and lengths of chunks, tile by tile: another version of zstd may make other frames. */
 static void expect_same_chunks(const char *name, const char *own_path)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes a = vec_read("archive/tiledb/%s", name);
@@ -92,7 +92,7 @@ static void expect_same_buf(const struct cairn_buf *a, const struct cairn_buf *b
 		ck_assert_mem_eq(a->bytes, b->bytes, a->len);
 }
 
-/* Compares everything in the metadata, whatever filters are around it. */
+/* Compares all metadata, whatever filters were applied to it. */
 static void expect_same_meta(const struct cairn_tiledb_fragment *a, const struct cairn_tiledb_fragment *b,
 			     bool same_frames)
 {
@@ -156,7 +156,7 @@ START_TEST(same_bytes)
 		}
 	}
 	if (_i > 0)
-		return; /* the peer's metadata are gzipped; ours may not be */
+		return; /* TileDB compresses its metadata with gzip; ours may not be */
 	(void)snprintf(a, sizeof(a), ARRAYS "%s/__fragments/%s/__fragment_metadata.tdb", name, r.name);
 	(void)snprintf(b, sizeof(b), "%s/__fragments/%s/__fragment_metadata.tdb", path, r.name);
 	expect_same_file(a, b);
@@ -166,7 +166,7 @@ START_TEST(same_bytes)
 }
 END_TEST
 
-/* A schema with every kind of field that is written. */
+/* Makes a schema with every kind of field that is written. */
 static void make_schema(struct cairn_tiledb_schema *s, bool checksums)
 {
 	const struct cairn_tiledb_pipeline zstd = {CAIRN_TILEDB_CHUNK_BYTES,
@@ -229,7 +229,7 @@ static void one_open(struct one *o, bool checksums)
 		cairn_tiledb_array_make(o->fd, "a", &o->schema, "__1_1_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", NULL),
 		CAIRN_E_CONFLICT);
 	CLEANUP(cairn_fd_closep) int fragments = openat(o->fd, "a/__fragments", O_RDONLY | O_DIRECTORY);
-	/* The writer borrows the folder it was made in. */
+	/* The writer borrows the folder's descriptor. o->fd stays open until one_fini(), so point it to __fragments. */
 	ck_assert_int_eq(dup2(fragments, o->fd), o->fd);
 	ck_assert_int_eq(cairn_tiledb_writer_open(&o->w, o->fd, "__2_2_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb_22", &o->schema,
 						  "__1_1_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", NULL),
@@ -259,7 +259,7 @@ START_TEST(nulls_and_extremes)
 	CLEANUP(cairn_tiledb_reader_fini) struct cairn_tiledb_reader r = {.dir_fd = -1};
 	struct cairn_diag diag = {0};
 	ck_assert_int_eq(cairn_tiledb_array_open(&array, path, &diag), CAIRN_OK);
-	ck_assert_uint_eq(array.n_fragments, 0); /* not committed */
+	ck_assert_uint_eq(array.n_fragments, 0); /* the fragment is not committed */
 	ck_assert_uint_eq(array.n_ignored, 1);
 	cairn_tiledb_array_fini(&array);
 	ck_assert_int_eq(cairn_tiledb_commit(array_fd, "__2_2_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb_22", &diag), CAIRN_OK);
@@ -285,7 +285,7 @@ static enum cairn_status read_all(const char *path)
 	return status == CAIRN_OK ? cairn_tiledb_verify(&r, NULL, NULL, NULL) : status;
 }
 
-/* Flips each bit in turn; each flip must be found. @return the number of bits */
+/* Flips each bit in turn, and checks that each flip is found. @return the number of bits */
 static unsigned flip_each_bit(const char *array, const char *name)
 {
 	char path[700];
@@ -313,7 +313,7 @@ START_TEST(any_flipped_bit_is_found)
 	CLEANUP(one_fini) struct one o;
 	static const uint8_t number[8] = {5};
 	one_open(&o, true);
-	for (unsigned i = 0; i < 5; i++) { /* two tiles */
+	for (unsigned i = 0; i < 5; i++) { /* makes two tiles */
 		char key[8];
 		(void)snprintf(key, sizeof(key), "k%u", i);
 		const struct cairn_tiledb_cell row[] = {cell(number, 8, i == 2), cell(number, 8, false), text_cell(key),
@@ -356,7 +356,7 @@ START_TEST(given_up)
 	static const uint8_t zeros[8] = {0};
 	struct cairn_tiledb_cell row[] = {cell(zeros, 8, false), cell(zeros, 8, false), text_cell("x"), text_cell("b")};
 	one_open(&o, false);
-	ck_assert_int_eq(cairn_tiledb_writer_end(o.w, NULL), CAIRN_E_USAGE); /* no rows */
+	ck_assert_int_eq(cairn_tiledb_writer_end(o.w, NULL), CAIRN_E_USAGE); /* there are no rows */
 	for (unsigned i = 0; i < 5; i++)
 		ck_assert_int_eq(cairn_tiledb_writer_add(o.w, row, NULL), CAIRN_OK);
 	ck_assert_int_gt(tempdir_count(&o.dir, "a/__fragments"), 0);
@@ -366,7 +366,7 @@ START_TEST(given_up)
 }
 END_TEST
 
-/* Cells of every size around the chunk's size, alone, together and last: unpacking restores the packed bytes. */
+/* Cells of every size around the size of a chunk, alone, together and last. Unpacking restores the packed bytes. */
 START_TEST(chunks_of_any_length)
 {
 	static const size_t sizes[] = {1, 32768, 32769, 65535, 65536, 65537, 98304, 98305, 200000};
@@ -399,7 +399,7 @@ int main(void)
 {
 	Suite *s = suite_create("tiledb_writer");
 	TCase *t = tcase_create("all");
-	tcase_set_timeout(t, 200); /* 60,000 bits */
+	tcase_set_timeout(t, 200); /* 60,000 bits are flipped */
 	tcase_add_loop_test(t, same_bytes, 0, sizeof(REWRITTEN) / sizeof(REWRITTEN[0]));
 	tcase_add_loop_test(t, nulls_and_extremes, 0, 2);
 	tcase_add_test(t, any_flipped_bit_is_found);

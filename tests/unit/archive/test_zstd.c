@@ -9,7 +9,7 @@
 /* "hello" as a frame with its length, and as a frame without it (from a stream). */
 static const uint8_t SIZED[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x05, 0x29, 0x00, 0x00, 'h', 'e', 'l', 'l', 'o'};
 static const uint8_t UNSIZED[] = {0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58, 0x29, 0x00, 0x00, 'h', 'e', 'l', 'l', 'o'};
-/* A frame to be skipped, without content. */
+/* A frame without content, which readers skip. */
 static const uint8_t SKIPPED[] = {0x50, 0x2a, 0x4d, 0x18, 0x00, 0x00, 0x00, 0x00};
 
 static enum cairn_status zstd_try(const uint8_t *bytes, size_t len, size_t n_out, struct cairn_diag *diag)

@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { XORBS = 9, BUNDLE_BYTES = 20000 }; /* three or four xorbs to a bundle */
+enum { XORBS = 9, BUNDLE_BYTES = 20000 }; /* three or four xorbs fit into a bundle (one chunk of the archive) */
 
 struct backup_fixture {
 	struct gc_fixture g;
-	struct tempdir dir; /* holds the backup and the restored folder */
+	struct tempdir dir; /* contains the backup and the restored folder */
 	char *data, *out, *restored;
 	struct gc_xorb xorbs[XORBS];
 	struct gc_file files[XORBS];
@@ -55,7 +55,7 @@ static bool backup_stop_after(void *ctx, const struct cairn_backup_report *so_fa
 	return so_far->n_chunks < *n_chunks;
 }
 
-/* @param n_chunks  stop after this many chunks; 0: never */
+/* Makes a backup. @param n_chunks  stop after this many chunks; 0: never */
 static enum cairn_status backup_try(const struct backup_fixture *b, unsigned n_chunks, unsigned parity,
 				    struct cairn_backup_report *report)
 {
@@ -93,7 +93,7 @@ static enum cairn_status restore_try(const struct backup_fixture *b, unsigned n_
 	return cairn_restore(&options, report, diag);
 }
 
-/* Opens the restored folder: a check finds nothing wrong, and n files can be read. */
+/* Opens the restored folder. A check must find nothing wrong, and n files must be readable. */
 static void backup_check_restored(struct backup_fixture *b, unsigned n_files)
 {
 	CLEANUP(cairn_data_dir_freep) struct cairn_data_dir *data = NULL;
@@ -134,7 +134,7 @@ START_TEST(backup_goes_on_after_every_chunk)
 		ck_assert_uint_ge(n_stops, 3);
 		ck_assert_uint_eq(report.n_objects, XORBS);
 		ck_assert_uint_eq(report.n_kept, XORBS);
-		ck_assert_int_eq(tempdir_count(&b.dir, ""), 1); /* nothing else is left beside it */
+		ck_assert_int_eq(tempdir_count(&b.dir, ""), 1); /* no other file is left in the folder */
 		for (unsigned stop = 1; restore_try(&b, stop, &restored, &diag) == CAIRN_E_BUSY; stop += 3) {
 			struct cairn_data_dir *data;
 			const struct cairn_data_dir_options options = {.path = b.restored};
@@ -168,7 +168,7 @@ static enum cairn_status backup_try_folder(const struct backup_fixture *b, unsig
 	return status;
 }
 
-/* The backup is stopped after each chunk of objects, and of the index, once the objects have their final name. */
+/* The backup is stopped after each chunk, of objects and of the index. The objects have their final name by then. */
 START_TEST(backup_into_a_folder_goes_on_after_every_chunk)
 {
 	for (unsigned parity = 0; parity <= 16; parity += 16) {
@@ -188,7 +188,7 @@ START_TEST(backup_into_a_folder_goes_on_after_every_chunk)
 		ck_assert_uint_eq(restored.n_objects, XORBS);
 		ck_assert_str_eq(restored.moment, report.moment);
 		backup_check_restored(&b, XORBS);
-		/* Another backup finds all objects in the folder. */
+		/* another backup finds all objects in the folder */
 		ck_assert_int_eq(backup_try_folder(&b, 0, parity, &report), CAIRN_OK);
 		ck_assert_uint_eq(report.n_earlier, XORBS);
 		ck_assert_uint_eq(report.n_objects, 0);
@@ -196,7 +196,7 @@ START_TEST(backup_into_a_folder_goes_on_after_every_chunk)
 }
 END_TEST
 
-/* A xorb in the file of an interrupted backup is collected, and is uploaded again after the other xorbs. */
+/* A xorb in the file of an interrupted backup is collected, and uploaded again after the other xorbs. */
 START_TEST(backup_into_a_folder_of_a_store_that_changed)
 {
 	CLEANUP(backup_fixture_fini) struct backup_fixture b;
@@ -218,8 +218,6 @@ START_TEST(backup_into_a_folder_of_a_store_that_changed)
 }
 END_TEST
 
-/* --- pruning ------------------------------------------------------------------------------------------------------ */
-
 static bool prune_stop_after(void *ctx, uint64_t done_bytes, uint64_t total_bytes)
 {
 	unsigned *n_calls = ctx;
@@ -227,7 +225,7 @@ static bool prune_stop_after(void *ctx, uint64_t done_bytes, uint64_t total_byte
 	return --*n_calls > 0;
 }
 
-/* Prunes all moments but the last. @param n_calls  stop after this many calls of progress; 0: never */
+/* Prunes all backups but the last. @param n_calls  stop after this many calls of progress; 0: never */
 static enum cairn_status prune_try(const struct backup_fixture *b, unsigned max_unused_percent, unsigned n_calls,
 				   struct cairn_backup_prune_report *report)
 {
@@ -252,7 +250,7 @@ static void backup_bad(void *ctx, const struct cairn_backup_archive *archive, co
 	ck_abort_msg("%s", why->text);
 }
 
-/* Verifies the backup. @return the one archive of objects that is left */
+/* Verifies the backup. @return the only archive of objects that is left */
 static struct cairn_backup_archive backup_one_archive(const struct backup_fixture *b)
 {
 	CLEANUP(cairn_backup_set_close) struct cairn_backup_set set = {.dir_fd = -1, .lock_fd = -1};
@@ -269,7 +267,7 @@ static struct cairn_backup_archive backup_one_archive(const struct backup_fixtur
 /* The first bundle is no longer needed, the second is needed in part, the third as a whole. */
 START_TEST(pruning_copies_needed_objects)
 {
-	enum { FORGOTTEN = 5 }; /* they fill these bundles: three, three, three, or four, four, one */
+	enum { FORGOTTEN = 5 }; /* these fill bundles of three, three and three, or of four, four and one */
 	for (unsigned parity = 0; parity <= 16; parity += 16) {
 		CLEANUP(backup_fixture_fini) struct backup_fixture b;
 		struct cairn_backup_report report;
@@ -284,7 +282,7 @@ START_TEST(pruning_copies_needed_objects)
 		ck_assert_uint_eq(pruned.n_archives_rewritten, 0);
 		ck_assert_uint_gt(pruned.unused_bytes, 0);
 		struct cairn_backup_archive before = backup_one_archive(&b);
-		/* A pruning that was stopped leaves the archive as it was. */
+		/* a pruning that was stopped leaves the archive unchanged */
 		ck_assert_int_eq(prune_try(&b, 50, 1, &pruned), CAIRN_E_BUSY);
 		ck_assert_uint_eq(pruned.freed_bytes, 0);
 		ck_assert_str_eq(backup_one_archive(&b).time, before.time);
@@ -334,7 +332,7 @@ static int backup_swap_byte(const char *path, int byte)
 	return before;
 }
 
-/* An object of the same name and length has other bytes: it is read again, and left out because it is damaged. */
+/* An object of the same name and length has other bytes. It is read again, and left out because it is damaged. */
 START_TEST(a_continued_backup_reads_a_changed_object_again)
 {
 	CLEANUP(backup_fixture_fini) struct backup_fixture b;
@@ -346,7 +344,7 @@ START_TEST(a_continued_backup_reads_a_changed_object_again)
 	CLEANUP(tempdir_textp) char *path = cas_object_path(&b.g.f, &hash);
 	int before = backup_swap_byte(path, 'x');
 	ck_assert_int_eq(backup_try(&b, 0, 0, &report), CAIRN_E_MISMATCH);
-	ck_assert_uint_eq(report.n_kept, 0); /* it is in the first chunk */
+	ck_assert_uint_eq(report.n_kept, 0); /* the changed object is in the first chunk */
 	ck_assert_uint_eq(report.n_objects, XORBS - 1);
 	ck_assert_uint_eq(report.n_damaged, 1);
 	ck_assert_int_eq(backup_swap_byte(path, before), 'x');
@@ -402,7 +400,7 @@ START_TEST(backup_bundles_are_checked)
 		ck_assert_int_eq(cairn_bundle_each(b.bytes, b.len, bundle_count, &sum, &diag), CAIRN_E_FORMAT);
 		ck_assert_str_eq(diag.rule, "backup.bundle");
 	}
-	for (size_t at = DATA_BYTES; at < data.len; at++) { /* lengths, count, name */
+	for (size_t at = DATA_BYTES; at < data.len; at++) { /* length, count and name */
 		CLEANUP(vec_bytes_fini) struct vec_bytes b = vec_copy(data.bytes, data.len);
 		size_t field = (at - DATA_BYTES) % CAIRN_BUNDLE_ENTRY_BYTES;
 		if (at < DATA_BYTES + 2 * CAIRN_BUNDLE_ENTRY_BYTES && field < 32)
@@ -413,7 +411,7 @@ START_TEST(backup_bundles_are_checked)
 }
 END_TEST
 
-/* Each object would be written durably, yet none can be a xorb. */
+/* No object may be shorter than a xorb's header: each would be written durably, although it cannot be a xorb. */
 START_TEST(objects_of_a_bundle_are_no_shorter_than_a_header)
 {
 	for (uint64_t len = 0; len <= 8; len++) {

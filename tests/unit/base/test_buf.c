@@ -10,7 +10,7 @@ START_TEST(buf_appends)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(1000);
 	ck_assert_ptr_null(b.bytes);
-	ck_assert_ptr_nonnull(cairn_buf_extend(&b, 0)); /* since NULL means a failure */
+	ck_assert_ptr_nonnull(cairn_buf_extend(&b, 0)); /* because NULL means a failure */
 	cairn_buf_add(&b, "ab", 2);
 	cairn_buf_add(&b, NULL, 0);
 	cairn_buf_u32le(&b, 0x04030201);
@@ -26,8 +26,7 @@ START_TEST(buf_appends)
 }
 END_TEST
 
-/* A buffer can be filled to the last byte. A byte more is refused and changes nothing. Later writes are refused,
- * too. */
+/* A buffer can be filled to the last byte. A further byte is refused and changes nothing. Later writes are, too. */
 START_TEST(buf_limit)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(1000);

@@ -34,7 +34,7 @@ START_TEST(a_truncated_clock_file_keeps_the_last_shift)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
 	CLEANUP(tempdir_textp) char *path = tempdir_path(&dir, "clock");
-	uint8_t shift[8] = {0, 0, 0, 0, 1}; /* 2^32 s */
+	uint8_t shift[8] = {0, 0, 0, 0, 1}; /* 2^32 seconds */
 	int64_t now_unix_s = cairn_clock_unix_s();
 	tempdir_write(&dir, "clock", shift, 7);
 	ck_assert_int_eq(cairn_clock_use_file(path), CAIRN_E_IO);

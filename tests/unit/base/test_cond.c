@@ -1,4 +1,4 @@
-/* Waits with a deadline: they end at the deadline and not before, by a monotonic clock, or when signalled. */
+/* Waits with a deadline. They end when signalled, or at the deadline and not before, on a monotonic clock. */
 #include "base/clock.h"
 #include "base/cond.h"
 #include "support/run.h"
@@ -27,7 +27,7 @@ static void box_fini(struct box *box)
 	pthread_mutex_destroy(&box->lock);
 }
 
-/* @return whether the box is full */
+/* Waits for the box. @return true: it is full */
 static bool box_wait(struct box *box, const struct timespec *until)
 {
 	pthread_mutex_lock(&box->lock);
@@ -53,7 +53,7 @@ static int64_t ns_of(const struct timespec *t)
 	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
-/* Deadlines are exact at any fraction of the current second. */
+/* Deadlines are exact, whatever fraction of the current second has passed. */
 START_TEST(moments_are_as_far_ahead_as_asked)
 {
 	static const int64_t AHEAD_US[] = {0, 1, 999999, 1000000, 1000001, 3599999999};

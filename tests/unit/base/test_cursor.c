@@ -22,7 +22,7 @@ START_TEST(cursor_reads_in_order)
 }
 END_TEST
 
-/* Each read succeeds with just enough bytes. With one too few the cursor stays bad, and later reads give nothing. */
+/* Reads succeed with just enough bytes. With one byte too few the cursor stays bad, and later reads return nothing. */
 START_TEST(cursor_is_sticky)
 {
 	for (size_t have = 0; have <= 8; have++) {

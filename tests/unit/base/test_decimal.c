@@ -70,7 +70,7 @@ START_TEST(numbers_have_limits)
 }
 END_TEST
 
-START_TEST(numbers_that_more_stands_behind)
+START_TEST(a_number_is_read_up_to_the_text_after_it)
 {
 	static const char *const BAD[] = {"", "-1", " 1", "x", "18446744073709551616-"};
 	const char *text = "12-18446744073709551615x";
@@ -95,7 +95,7 @@ int main(void)
 	tcase_add_test(t, numbers_of_every_length);
 	tcase_add_test(t, numbers_are_read_or_refused);
 	tcase_add_test(t, numbers_have_limits);
-	tcase_add_test(t, numbers_that_more_stands_behind);
+	tcase_add_test(t, a_number_is_read_up_to_the_text_after_it);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }

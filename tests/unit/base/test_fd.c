@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int refuse; /* errno of a file system without RENAME_NOREPLACE; 0: it has that */
+static int refuse; /* errno of a file system that lacks RENAME_NOREPLACE; 0: it has it */
 
 /* Replaces the C library's function in this program. */
 int renameat2(int oldfd, const char *old, int newfd, const char *new, unsigned flags)
@@ -84,7 +84,7 @@ START_TEST(other_refusals_are_told)
 }
 END_TEST
 
-/* _i: which of the three are closed, one bit each. */
+/* _i: one bit for each standard descriptor: it is closed */
 START_TEST(no_file_becomes_standard_output)
 {
 	char c = 'x';

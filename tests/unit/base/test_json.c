@@ -42,7 +42,7 @@ static void *allocate(size_t size)
 	return NULL;
 }
 
-/* A client whose text is right must not be told that it is wrong. */
+/* Without memory, a correct text must not be reported as malformed. */
 START_TEST(no_memory_is_no_malformed_text)
 {
 	static const char TEXT[] = "{\"a\":[1,2.5,\"text\",{\"b\":null}]}";
@@ -153,21 +153,21 @@ END_TEST
 
 START_TEST(a_text_of_many_values)
 {
-	/* 2 brackets and 3 commas that count, and as many in strings, one of them with a quote */
+	/* 2 brackets and 3 commas that count, and as many in strings; one string has a quote */
 	static const char TEXT[] = "{\"a,\":[1,2,\",[\\\",{\",3]}";
 	CLEANUP(cairn_json_freep) struct cairn_json *v = NULL;
 	ck_assert_int_eq(cairn_json_parse_some(&v, TEXT, strlen(TEXT), 4), CAIRN_E_FORMAT);
 	ck_assert_ptr_null(v);
 	ck_assert_int_eq(cairn_json_parse_some(&v, TEXT, strlen(TEXT), 5), CAIRN_OK);
 	ck_assert_uint_eq(cairn_json_count(cairn_json_get(v, "a,")), 4);
-	/* An even number of backslashes escapes no quote, and a backslash before a string is none of the string's. */
+	/* An even number of backslashes escapes no quote, and a backslash before a string is not part of it. */
 	static const char *const ENDED[] = {"[\"\\\\\",1]", "[\"[\\\"[\\\\\",1]", "[\"\",\"\\\"\"]"};
 	for (size_t i = 0; i < sizeof(ENDED) / sizeof(ENDED[0]); i++) {
 		CLEANUP(cairn_json_freep) struct cairn_json *ended = NULL;
 		ck_assert_int_eq(cairn_json_parse_some(&ended, ENDED[i], strlen(ENDED[i]), 1), CAIRN_E_FORMAT);
 		ck_assert_int_eq(cairn_json_parse_some(&ended, ENDED[i], strlen(ENDED[i]), 2), CAIRN_OK);
 	}
-	/* Strings that do not end hide nothing that the parser would see. */
+	/* A string without an end hides no values from the count: the text is malformed. */
 	static const char *const CUT[] = {"\"", "\"\\", "\"\\\"", "[\",", "\\\"[["};
 	for (size_t i = 0; i < sizeof(CUT) / sizeof(CUT[0]); i++) {
 		struct cairn_json *none = NULL;
@@ -184,7 +184,7 @@ START_TEST(malformed_texts)
 		ck_assert_msg(cairn_json_parse(&v, bad[i], strlen(bad[i])) == CAIRN_E_FORMAT, "%s", bad[i]);
 		ck_assert_ptr_null(v);
 	}
-	/* A zero byte ends a text for some readers, and is not allowed in JSON. */
+	/* A zero byte ends a text for some readers, so it is not allowed in JSON. */
 	static const char zero[] = "{\"exp\":1\0,\"sub\":\"x\"}";
 	struct cairn_json *v = NULL;
 	ck_assert_int_eq(cairn_json_parse(&v, zero, sizeof(zero) - 1), CAIRN_E_FORMAT);
@@ -214,7 +214,7 @@ START_TEST(written_text)
 }
 END_TEST
 
-/* RFC 4648, section 10, without its padding. */
+/* Examples of RFC 4648, section 10, without padding. */
 static const struct {
 	const char *raw, *text;
 } BASE64[] = {{"", ""},           {"f", "Zg"},          {"fo", "Zm8"},          {"foo", "Zm9v"},

@@ -1,4 +1,4 @@
-/* Mistyped names. */
+/* Finding the name that a mistyped one may mean. */
 #include "base/nearest.h"
 #include "support/run.h"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Compared with printf and the letters of RFC 3986. */
+/* Compares with printf and the letters of RFC 3986. */
 START_TEST(every_byte_is_encoded_or_stands_for_itself)
 {
 	for (int byte = 1; byte < 256; byte++) {

@@ -35,7 +35,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 	return answer();
 }
 
-static int connect_error; /* errno of the calls after the first */
+static int connect_error; /* errno of later calls */
 
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len)
 {
@@ -124,7 +124,7 @@ START_TEST(poll_waits_no_longer)
 }
 END_TEST
 
-/* The first call has started to connect. The second call reports that it is connected or still connecting. */
+/* The first call has begun to connect. The second reports that the socket is connected, or still connecting. */
 START_TEST(connect_goes_on)
 {
 	int pair[2];

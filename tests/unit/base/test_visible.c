@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* First and last of each range of characters that control a terminal. */
+/* Ranges of characters that control a terminal: the first and the last of each. */
 static const uint32_t STEER[][2] = {{0x01, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},
 				    {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
 
@@ -47,7 +47,7 @@ START_TEST(every_character)
 		cairn_json_text(&quoted, text, SIZE_MAX);
 		ck_assert_str_eq(shown(&quoted), as_json);
 		if (c < 0x20)
-			continue; /* not in JSON that was parsed */
+			continue; /* JSON that was parsed contains no such character */
 		(void)snprintf(json, sizeof(json), c == '"' || c == '\\' ? "\"\\%s\"" : "\"%s\"", text);
 		cairn_visible_json(&again, json, strlen(json));
 		ck_assert_str_eq(shown(&again), as_json);
@@ -55,7 +55,7 @@ START_TEST(every_character)
 }
 END_TEST
 
-START_TEST(bytes_that_are_no_text)
+START_TEST(invalid_utf8_is_escaped)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(64);
 	cairn_visible_text(&b, "a\x9b\x31m\xc2 \xe2\x80\xff\xf0\x9f\x98\x80z\xe2\x80");
@@ -77,7 +77,7 @@ int main(void)
 	Suite *suite = suite_create("visible");
 	TCase *t = tcase_create("visible");
 	tcase_add_test(t, every_character);
-	tcase_add_test(t, bytes_that_are_no_text);
+	tcase_add_test(t, invalid_utf8_is_escaped);
 	tcase_add_test(t, json_keeps_its_space);
 	suite_add_tcase(suite, t);
 	return run_suite(suite);

@@ -9,7 +9,7 @@
 enum { N_WORKS = 100 };
 
 struct counted {
-	struct cairn_work work; /* first, so a pointer to the work also points to the struct */
+	struct cairn_work work; /* must be the first member, so that a pointer to the work also points to the struct */
 	atomic_int *done;
 };
 
@@ -130,14 +130,15 @@ START_TEST(two_workers_work_at_the_same_time)
 	struct gate gates[2];
 	ck_assert_int_eq(cairn_workers_new(&w, "test", 2, 0, 2), CAIRN_OK);
 	gate_enter(&gates[0], w);
-	gate_enter(&gates[1], w); /* would wait for ever with a single thread */
+	gate_enter(&gates[1], w); /* would wait forever with a single thread */
 	gate_open(&gates[1]);
 	gate_open(&gates[0]);
 	cairn_workers_free(w);
 }
 END_TEST
 
-/* Work that submits more, one at a time, until that is refused. The queue is never full, so a refusal means closing. */
+/* Work that submits more work, one at a time, until it is refused. The queue is never full, so a refusal means that the
+ * pool closes. */
 struct submitter {
 	struct cairn_work work;
 	struct cairn_workers *w;
@@ -161,7 +162,7 @@ START_TEST(a_closing_pool_takes_no_more)
 	s.extra.open = true;
 	ck_assert_int_eq(cairn_workers_new(&s.w, "test", 2, 0, 100), CAIRN_OK);
 	ck_assert_int_eq(cairn_workers_submit(s.w, &s.work), CAIRN_OK);
-	cairn_workers_free(s.w); /* would never return if it accepted more */
+	cairn_workers_free(s.w); /* would never return if the pool accepted more work */
 }
 END_TEST
 
@@ -180,7 +181,7 @@ START_TEST(a_closed_pool_refuses)
 }
 END_TEST
 
-/* The third heavy work waits, and quick work is still done. */
+/* The third heavy work waits, while quick work is still done. */
 START_TEST(heavy_work_leaves_threads_to_quick_work)
 {
 	struct cairn_workers *w = NULL;
@@ -191,7 +192,7 @@ START_TEST(heavy_work_leaves_threads_to_quick_work)
 	gate_await(&heavy[0]);
 	gate_await(&heavy[1]);
 	gate_submit(&quick, w, CAIRN_LANE_QUICK, 3);
-	gate_await(&quick); /* would wait for ever if the third heavy work had the last thread */
+	gate_await(&quick); /* would wait forever if the third heavy work had the last thread */
 	ck_assert(!heavy[2].entered);
 	gate_open(&quick);
 	for (size_t i = 0; i < 3; i++)
@@ -201,7 +202,7 @@ START_TEST(heavy_work_leaves_threads_to_quick_work)
 }
 END_TEST
 
-/* With two threads for quick work, one turn's heavy work leaves a thread even to its own quick work. */
+/* With two threads for quick work, the heavy work of one turn leaves a thread even to that turn's own quick work. */
 START_TEST(heavy_work_of_one_turn_leaves_a_thread_to_the_same_turn)
 {
 	struct cairn_workers *w = NULL;
@@ -282,7 +283,7 @@ START_TEST(turns_alternate_and_quick_work_comes_first)
 }
 END_TEST
 
-/* A gate that steps aside while it waits. */
+/* A gate that gives up its place while it waits. */
 static void gate_wait_aside(struct cairn_work *work)
 {
 	bool aside = cairn_workers_step_aside();
@@ -300,7 +301,7 @@ static void gate_submit_aside(struct gate *gate, struct cairn_workers *w, uint64
 	gate_await(gate);
 }
 
-/* In a pool with one place four threads step aside. A fifth would keep the place. */
+/* In a pool with one place, four threads give up their places while they wait. A fifth thread would keep its place. */
 START_TEST(threads_that_wait_aside_leave_their_places)
 {
 	enum { STAND_INS = 4 };
@@ -323,9 +324,9 @@ START_TEST(threads_that_wait_aside_leave_their_places)
 }
 END_TEST
 
-/* Work that steps aside, steps back, and continues. */
+/* Work that gives up its place, takes it again, and continues. */
 struct long_gate {
-	struct gate gate, after; /* gate is first */
+	struct gate gate, after; /* gate must be the first member */
 };
 
 static void long_gate_run(struct cairn_work *work)
@@ -335,7 +336,7 @@ static void long_gate_run(struct cairn_work *work)
 	gate_wait(&g->after.work);
 }
 
-/* Two heavy works run in a pool with one place for such work. Quick work still has its own place. */
+/* Two heavy works run in a pool with one place for heavy work. Quick work still has its own place. */
 START_TEST(heavy_work_that_steps_back_leaves_the_places_of_quick_work)
 {
 	struct cairn_workers *w = NULL;
@@ -347,11 +348,11 @@ START_TEST(heavy_work_that_steps_back_leaves_the_places_of_quick_work)
 	ck_assert_int_eq(cairn_workers_submit(w, &back.gate.work), CAIRN_OK);
 	gate_await(&back.gate);
 	gate_submit(&heavy, w, CAIRN_LANE_HEAVY, 2);
-	gate_await(&heavy); /* holds its place again */
+	gate_await(&heavy); /* it has its place again */
 	gate_open(&back.gate);
 	gate_await(&back.after);
 	gate_submit(&quick, w, CAIRN_LANE_QUICK, 3);
-	gate_await(&quick); /* would wait for ever if heavy work had both places */
+	gate_await(&quick); /* would wait forever if heavy work had both places */
 	gate_open(&quick);
 	gate_open(&heavy);
 	gate_open(&back.after);
@@ -359,7 +360,8 @@ START_TEST(heavy_work_that_steps_back_leaves_the_places_of_quick_work)
 }
 END_TEST
 
-/* A turn may use a quarter of the stand-ins. Its next thread keeps its place, while another turn's steps aside. */
+/* A turn may use a quarter of the stand-ins. Its next thread keeps its place, while the thread of another turn gives
+ * its place up. */
 START_TEST(one_turn_has_a_quarter_of_the_stand_ins)
 {
 	struct cairn_workers *w = NULL;
@@ -370,7 +372,7 @@ START_TEST(one_turn_has_a_quarter_of_the_stand_ins)
 		gate_submit_aside(&greedy[i], w, 1); /* the second one keeps one of two places */
 	gate_submit_aside(&other, w, 2);
 	gate_submit(&last, w, CAIRN_LANE_QUICK, 3);
-	gate_await(&last); /* would wait for ever if the other turn's thread kept the second place */
+	gate_await(&last); /* would wait forever if the other turn's thread kept the second place */
 	gate_open(&last);
 	gate_open(&other);
 	for (size_t i = 0; i < 2; i++)
@@ -379,7 +381,7 @@ START_TEST(one_turn_has_a_quarter_of_the_stand_ins)
 }
 END_TEST
 
-/* A turn whose share of the stand-ins waits gets one place of three. The others' work has two. */
+/* A turn whose share of the stand-ins waits gets one place of three. The work of other turns has two. */
 START_TEST(a_turn_that_waits_aside_gets_one_place_more)
 {
 	struct cairn_workers *w = NULL;
@@ -392,9 +394,9 @@ START_TEST(a_turn_that_waits_aside_gets_one_place_more)
 	for (size_t i = 0; i < 2; i++)
 		gate_submit(&others[i], w, CAIRN_LANE_QUICK, 2 + i);
 	for (size_t i = 0; i < 2; i++)
-		gate_await(&others[i]); /* would wait for ever if the first turn had a second place */
+		gate_await(&others[i]); /* would wait forever if the first turn had a second place */
 	ck_assert(!greedy[2].entered);
-	gate_open(&greedy[0]); /* steps back */
+	gate_open(&greedy[0]); /* takes its place again */
 	gate_open(&greedy[1]);
 	gate_await(&greedy[2]);
 	gate_open(&greedy[2]);
@@ -459,7 +461,7 @@ START_TEST(a_question_is_answered_while_quick_work_gets_a_thread)
 	gate_submit(&gates[2], w, CAIRN_LANE_QUICK, 7);
 	gate_await(&gates[2]);
 	ck_assert(!cairn_workers_answer(w, &ask, 50));
-	ck_assert(!cairn_workers_answer(w, &ask, 50)); /* the question is still the same */
+	ck_assert(!cairn_workers_answer(w, &ask, 50)); /* the same probe is still waiting */
 	gate_open(&gates[2]);
 	ck_assert(cairn_workers_answer(w, &ask, 10000));
 	ck_assert(cairn_workers_answer(w, &ask, 10000));
@@ -480,7 +482,7 @@ START_TEST(a_full_queue_is_alive_if_it_took_work)
 	ck_assert_int_eq(cairn_workers_new(&w, "test", 1, 0, 1), CAIRN_OK);
 	gate_enter(&first, w);
 	gate_submit(&second, w, CAIRN_LANE_QUICK, 1);
-	ck_assert(cairn_workers_answer(w, &ask, 10)); /* the worker has taken one since the question was made */
+	ck_assert(cairn_workers_answer(w, &ask, 10)); /* the worker has taken work since the probe was made */
 	ck_assert(!cairn_workers_answer(w, &ask, 10));
 	gate_open(&first);
 	gate_await(&second);

@@ -1,4 +1,4 @@
-/* YAML as JSON. */
+/* Converting YAML to JSON. */
 #include "base/yaml.h"
 #include "support/run.h"
 
@@ -71,7 +71,7 @@ START_TEST(depth_and_room_are_bounded)
 }
 END_TEST
 
-/* A text that is cut is read or refused. */
+/* A truncated text is either read or refused. */
 START_TEST(cut_at_each_length)
 {
 	static const char TEXT[] = "---\na: [1, {b: \"c\\n\"}]\nd:\n- e: |\n    f\n- 'g'\n";

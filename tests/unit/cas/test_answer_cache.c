@@ -1,4 +1,4 @@
-/* The cache of built answers: what it keeps, what it evicts, and that readers may go on reading an evicted answer. */
+/* The cache of built answers: what it keeps and evicts, and that readers may keep reading an evicted answer. */
 #include "cas/answer.h"
 #include "cas/answer_cache.h"
 #include "cas/stats.h"
@@ -21,7 +21,7 @@ static void open_cache_for(uint64_t bytes_max, uint64_t answer_bytes_max)
 
 static void open_cache(uint64_t bytes_max)
 {
-	open_cache_for(bytes_max, 1 << 20); /* the default longest answer */
+	open_cache_for(bytes_max, 1 << 20); /* with the default limit for the longest answer */
 }
 
 static void close_cache(void)
@@ -37,7 +37,7 @@ static struct cairn_hash chunk_of(unsigned i)
 	return h;
 }
 
-/* An answer of len bytes that are all fill. */
+/* Makes an answer of len bytes, all of them fill. */
 static struct cairn_answer *answer_of(uint8_t fill, size_t len)
 {
 	uint8_t *bytes = malloc(len);
@@ -56,7 +56,7 @@ static void put(const char *scope, unsigned i, int64_t made_unix_s, uint8_t fill
 	cairn_answer_unref(a);
 }
 
-/* The fill byte of the cached answer; -1: none is cached. */
+/* Returns the fill byte of the cached answer; -1: it is not cached. */
 static int got(const char *scope, unsigned i, int64_t made_unix_s)
 {
 	struct cairn_hash chunk = chunk_of(i);
@@ -156,7 +156,7 @@ START_TEST(a_quarter_is_the_largest)
 }
 END_TEST
 
-/* A cache of the default size has parts. Each part has a share of the room and its own order of eviction. */
+/* A cache of the default size has parts. Each part has a share of the space and its own order of eviction. */
 START_TEST(parts_share_the_room)
 {
 	enum { N = 4000, BYTES = 20000, ROOM = 64 << 20 };
@@ -165,11 +165,11 @@ START_TEST(parts_share_the_room)
 	for (unsigned i = 0; i < N; i++)
 		put("", i, 7, (uint8_t)i, BYTES);
 	ck_assert_uint_le(stats_now().cache_bytes, ROOM);
-	ck_assert_uint_gt(stats_now().cache_bytes, ROOM - ROOM / 64); /* each part lacks one answer's bytes at most */
+	ck_assert_uint_gt(stats_now().cache_bytes, ROOM - ROOM / 64); /* each part lacks less than one answer */
 	for (unsigned i = N - 100; i < N; i++)
 		ck_assert_int_eq(got("", i, 7), (uint8_t)i);
 	ck_assert_uint_eq(stats_now().cache_hits, 100);
-	put("", N, 7, 'a', 8192 * 48 + 1000); /* the answer for a xorb with the most chunks allowed */
+	put("", N, 7, 'a', 8192 * 48 + 1000); /* the answer for a xorb with the largest number of chunks */
 	ck_assert_int_eq(got("", N, 7), 'a');
 	cairn_answer_cache_clear(cache);
 	ck_assert_uint_eq(stats_now().cache_bytes + stats_now().cache_entries, 0);
@@ -223,7 +223,7 @@ static int64_t thread_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Looks up n cached chunks. alike: their first 24 bytes are the same. @return processor time of each lookup */
+/* Looks up n cached chunks. @param alike  their first 24 bytes are the same @return processor time of each lookup */
 static int64_t ask_for(unsigned n, bool alike)
 {
 	close_cache();
@@ -247,7 +247,7 @@ static int64_t ask_for(unsigned n, bool alike)
 	}
 }
 
-/* Uploaders who keep xorbs elsewhere choose the hashes, and can choose many that begin alike. */
+/* Uploaders who keep xorbs elsewhere choose their hashes, and can choose many that begin alike. */
 START_TEST(chosen_hashes_are_as_fast_as_others)
 {
 	enum { N = 20000 };
@@ -345,7 +345,8 @@ static void hammer_by_many(uint64_t room)
 	close_cache();
 	open_cache(room);
 	for (uintptr_t i = 0; i < N; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, hammer, (void *)(i + 1)), 0); /* NOLINT: a seed */
+		/* NOLINT: the number is a seed */
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, hammer, (void *)(i + 1)), 0);
 	for (unsigned i = 0; i < N; i++)
 		pthread_join(threads[i], NULL);
 	ck_assert_uint_le(stats_now().cache_bytes, room);

@@ -1,4 +1,4 @@
-/* Uploads, queries and bodies over a real folder: real index, real files, captured uploads. */
+/* Uploads, queries and bodies over a real folder, with a real index, real files, and captured uploads. */
 #include "base/clock.h"
 #include "cas/body.h"
 #include "cas/cas.h"
@@ -51,7 +51,7 @@ START_TEST(a_false_body_is_refused_under_a_known_name_too)
 }
 END_TEST
 
-/* The disk lost the object, but its row remains. The xorb counts as not stored, and is stored again when it is sent. */
+/* The disk lost the object, but its row remains. The xorb counts as not stored, and is stored when uploaded again. */
 START_TEST(a_lost_object_is_taken_again)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -155,7 +155,7 @@ START_TEST(nothing_of_a_refused_shard_is_visible)
 }
 END_TEST
 
-/* First chunk of the first file of shards/medium with one term from chunk 67 on. */
+/* Returns the first chunk of the first file of shards/medium that has one term from chunk 67 on. */
 static struct cairn_hash first_chunk_of_medium(void)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes shard = vec_read("shards/medium.shard");
@@ -182,7 +182,7 @@ START_TEST(a_query_is_answered_with_keyed_chunks)
 	const struct cairn_answer *answer, *again;
 	ck_assert_int_eq(cairn_cas_query(f.cas, &CAS_OPERATOR, &chunk, &answer), CAIRN_OK);
 	ck_assert_int_eq(cairn_cas_query(f.cas, &CAS_OPERATOR, &chunk, &again), CAIRN_OK);
-	ck_assert_ptr_eq(answer, again); /* from the cache */
+	ck_assert_ptr_eq(answer, again); /* the second answer comes from the cache */
 
 	struct cairn_shard_reader r;
 	struct cairn_shard_file file;
@@ -218,7 +218,7 @@ static void lose_xorb(struct cairn_cas *cas, const struct cairn_hash *hash)
 	ck_assert_int_eq(cairn_index_lose_xorb(cas->index, &lose), CAIRN_OK);
 }
 
-/* @return how many xorbs an answer names; 0: there is no answer */
+/* Returns how many xorbs an answer names; 0: there is no answer. */
 static unsigned xorbs_of_answer(struct cairn_cas *cas, const struct cairn_hash *chunk)
 {
 	const struct cairn_answer *answer;
@@ -254,7 +254,7 @@ static void put_object_of(struct cairn_cas *cas, const struct fx_xorb *x)
 	ck_assert_int_eq(cairn_store_put_commit(put, &x->hash, &existed), CAIRN_OK);
 }
 
-/* A xorb of one chunk is named by the chunk's hash. To refer to the chunk, a client need not prove more than that. */
+/* A xorb of one chunk has the hash of that chunk. A client need not prove more than this hash to refer to the chunk. */
 START_TEST(a_xorb_of_one_chunk_is_no_neighbour)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -273,7 +273,7 @@ START_TEST(a_xorb_of_one_chunk_is_no_neighbour)
 	ck_assert_int_eq(fx_shard_put(f.cas->index, &s), CAIRN_OK);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[1]), 2);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &b.list.hashes[0]), 2);
-	/* A client that asks for the chunk itself knows its hash. */
+	/* a client that asks for the chunk itself knows its hash */
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &alone.list.hashes[0]), 3);
 	fx_xorb_fini(&a);
 	fx_xorb_fini(&alone);
@@ -281,8 +281,8 @@ START_TEST(a_xorb_of_one_chunk_is_no_neighbour)
 }
 END_TEST
 
-/* A client deduplicates against all that an answer names, and does not upload it. With a lost xorb in the answer,
- * its shards would be refused for ever. */
+/* A client deduplicates against all xorbs in an answer, and does not upload them. If a lost xorb were among them, its
+ * shards would be refused forever. */
 START_TEST(a_lost_xorb_is_not_offered)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -303,7 +303,7 @@ START_TEST(a_lost_xorb_is_not_offered)
 	fx_xorb_put(f.cas->index, &b);
 	cas_fixture_reopen(&f, NULL);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[1]), 2);
-	/* This answer is cached. */
+	/* this answer is cached */
 	ck_assert_int_eq(cairn_store_remove(f.cas->store, &b.hash, NULL), CAIRN_OK);
 	ck_assert_uint_eq(xorbs_of_answer(f.cas, &a.list.hashes[1]), 1);
 	/* A shard may have described the xorb while it was lost. */
@@ -314,7 +314,7 @@ START_TEST(a_lost_xorb_is_not_offered)
 }
 END_TEST
 
-/* If its row says "lost", a xorb is not vouched for: HEAD and grants do not call it stored. No shard may rely on it. */
+/* A xorb whose row says "lost" does not count as stored: HEAD and grants do not report it, no shard may rely on it. */
 START_TEST(a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -338,7 +338,7 @@ START_TEST(a_xorb_that_its_row_calls_lost_is_no_base_for_a_shard)
 }
 END_TEST
 
-/* If the bytes turn out sound, as when a pack was moved away and back, the xorb is recorded as stored again. */
+/* If the bytes turn out to be sound, as when a pack was moved away and back, the xorb is recorded as stored again. */
 START_TEST(a_sound_object_with_a_lost_row_is_recorded_again)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -361,7 +361,7 @@ START_TEST(a_sound_object_with_a_lost_row_is_recorded_again)
 }
 END_TEST
 
-/* An upload that finds the object missing withdraws the cached answers, along with the rows of the xorb's chunks. */
+/* An upload that finds the object missing removes the cached answers, and the rows of the xorb's chunks. */
 START_TEST(an_upload_that_finds_a_xorb_lost_withdraws_its_answers)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -449,7 +449,7 @@ START_TEST(a_long_body_goes_to_a_file)
 		ck_assert_int_eq(cairn_body_begin(&b, f.cas, &BODY_SENDER, UINT64_MAX, NULL), CAIRN_OK);
 		ck_assert_int_eq(cairn_body_write(&b, bytes, 1000, NULL), CAIRN_OK);
 		ck_assert_uint_eq(b.len, 1000);
-		ck_assert(!cairn_body_waits(&b, len - 1000)); /* the disk keeps up */
+		ck_assert(!cairn_body_waits(&b, len - 1000)); /* the disk keeps up with the body */
 		ck_assert_int_eq(cairn_body_write(&b, bytes + 1000, len - 1000, NULL), CAIRN_OK);
 		ck_assert(!b.spool == (len == CAIRN_BODY_MEMORY_BYTES));
 		ck_assert(b.use.on_disk == (b.spool != NULL));
@@ -498,7 +498,7 @@ static void small_spool(struct cairn_cas_options *options)
 	options->shard_bytes_max = options->xorb_bytes_max = 300;
 }
 
-/* Begins an upload for a sender of its own, numbered by sender. */
+/* Begins an upload for the sender of this number. */
 static struct cairn_shard_upload *begin_shard(struct cas_fixture *f, uint8_t sender, uint64_t bytes_expected,
 					      enum cairn_status expected, const char *rule)
 {
@@ -537,7 +537,7 @@ START_TEST(a_body_without_a_length_reserves_only_received_bytes)
 }
 END_TEST
 
-/* An accepted body has room to its end, whatever else is uploaded meanwhile. */
+/* An accepted body has space to its end, whatever else is uploaded meanwhile. */
 START_TEST(an_announced_body_has_its_room)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -560,14 +560,14 @@ START_TEST(an_announced_body_has_its_room)
 	ck_assert_uint_eq(stats.spool_reserved_bytes, 0);
 	for (uint8_t i = 0; i < 3; i++)
 		cairn_shard_upload_free(in[i]);
-	/* A body that ends early releases the rest of its room. */
+	/* a body that ends early releases the rest of its space */
 	struct cairn_shard_upload *early = begin_shard(&f, 6, 300, CAIRN_OK, NULL);
 	write_shard(early, 10, CAIRN_OK, NULL);
 	cairn_cas_stats(f.cas, &stats);
 	ck_assert_uint_eq(stats.spool_bytes, 110);
 	ck_assert_uint_eq(stats.spool_reserved_bytes, 290);
 	cairn_shard_upload_free(early);
-	/* Bytes beyond the announced length count as those of a body without a length. */
+	/* bytes beyond the announced length count like those of a body without a length */
 	struct cairn_shard_upload *longer = begin_shard(&f, 6, 10, CAIRN_OK, NULL);
 	write_shard(longer, 20, CAIRN_OK, NULL);
 	cairn_cas_stats(f.cas, &stats);

@@ -19,9 +19,9 @@
 
 enum { FOUND_MAX = 8 };
 
-/* The findings of a check. */
+/* Counts the findings of a check. */
 struct found {
-	unsigned n_index, n_index_repaired; /* of the index as a whole */
+	unsigned n_index, n_index_repaired; /* findings about the index as a whole */
 	enum cairn_check_kind of_index;     /* kind of the last of these */
 	unsigned n;
 	struct {
@@ -74,8 +74,8 @@ static void stock_is_whole(struct gc_stock *s)
 	ck_assert_int_eq(gc_read_back(s->g.f.cas, &s->other_file.hash), CAIRN_OK);
 }
 
-/* The check finds x damaged in this way. After repairing, x counts as not stored; its bytes stay or are set aside.
- * After uploading x again all is as before. */
+/* The check finds x damaged in this way. After the repair x counts as not stored; its bytes stay or are set aside.
+ * After another upload of x everything is as before. */
 static void check_mends(struct gc_stock *s, enum cairn_check_kind kind, int n_objects, int n_aside)
 {
 	uint64_t stored_bytes;
@@ -85,9 +85,9 @@ static void check_mends(struct gc_stock *s, enum cairn_check_kind kind, int n_ob
 	ck_assert_uint_eq(f.n, 2);
 	check_found(&f, 0, kind, &s->x.made.hash, false);
 	check_found(&f, 1, CAIRN_CHECK_FILE_LOST, &s->file.hash, false);
-	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "damaged"), 0); /* only a repair changes anything */
+	ck_assert_int_eq(tempdir_count(&s->g.f.dir, "damaged"), 0); /* only a repair changes files */
 
-	/* The xorb is offered until the damage is found, unless the query itself finds it. */
+	/* the xorb is offered until the damage is found, unless the query itself finds it */
 	if (cairn_cas_query(s->g.f.cas, &CAS_OPERATOR, &s->x.made.list.hashes[0], &answer) == CAIRN_OK)
 		cairn_answer_unref(answer);
 	f = run_check(&s->g, true, false);
@@ -116,7 +116,7 @@ static void check_mends(struct gc_stock *s, enum cairn_check_kind kind, int n_ob
 	cairn_answer_unref(answer);
 }
 
-/* The check finds x damaged in this way, but its object is whole: repairing loses nothing. */
+/* The check finds x damaged in this way, but its object is whole, so repairing loses nothing. */
 static void check_cures(struct gc_stock *s, enum cairn_check_kind kind)
 {
 	struct found f = run_check(&s->g, false, false);
@@ -144,14 +144,12 @@ START_TEST(a_whole_store_has_no_problem)
 }
 END_TEST
 
-/* --- objects ------------------------------------------------------------------------------------------------------ */
-
 START_TEST(a_flipped_byte)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	gc_stock_init(&s);
 	cas_flip_bit(&s.g.f, &s.x.made.hash, 2000);
-	ck_assert_uint_eq(run_check(&s.g, false, true).n, 0); /* a check without the data does not see it */
+	ck_assert_uint_eq(run_check(&s.g, false, true).n, 0); /* a check that does not read data misses it */
 	check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 2, 0);
 }
 END_TEST
@@ -172,7 +170,7 @@ START_TEST(a_truncated_object)
 	CLEANUP(tempdir_textp) char *path = cas_object_path(&s.g.f, &s.x.made.hash);
 	ck_assert_int_eq(truncate(path, (off_t)s.x.body.len - 1), 0);
 	struct found f = run_check(&s.g, false, true);
-	check_found(&f, 0, CAIRN_CHECK_XORB_DAMAGED, &s.x.made.hash, false); /* the length shows without reading it */
+	check_found(&f, 0, CAIRN_CHECK_XORB_DAMAGED, &s.x.made.hash, false); /* the length shows it */
 	ck_assert_uint_eq(f.report.bytes_read, 0);
 	check_mends(&s, CAIRN_CHECK_XORB_DAMAGED, 2, 0);
 }
@@ -237,9 +235,7 @@ START_TEST(a_broken_object_without_a_row_is_set_aside)
 }
 END_TEST
 
-/* --- the index ---------------------------------------------------------------------------------------------------- */
-
-/* Changes rows with the sqlite3 command, while the folder is closed. @return false: the command is missing here */
+/* Changes rows with the sqlite3 command, while the folder is closed. @return false: this machine lacks the command */
 static bool sql(struct gc_stock *s, const char *statement)
 {
 	cas_fixture_close(&s->g.f);
@@ -262,7 +258,7 @@ static bool sql(struct gc_stock *s, const char *statement)
 	return true;
 }
 
-/* The rows of x are the first ones. */
+/* the rows of x are the first ones */
 START_TEST(a_damaged_list)
 {
 	static const char *const damages[] = {
@@ -325,7 +321,7 @@ START_TEST(a_damaged_file)
 		ck_assert_uint_eq(f.n, 1);
 		check_found(&f, 0, CAIRN_CHECK_FILE_HASH, _i == 6 ? &(struct cairn_hash){{0}} : &s.file.hash, false);
 		ck_assert_uint_eq(f.report.n_xorbs, 2);
-		ck_assert_uint_eq(f.report.n_files, 2); /* the damaged one does not end the check */
+		ck_assert_uint_eq(f.report.n_files, 2); /* the damaged file does not end the check */
 	}
 }
 END_TEST
@@ -350,6 +346,10 @@ static const struct doubled {
 	{CAIRN_CHECK_INDEX_COUNT, true, "UPDATE state SET shards = shards - 1"},
 	{CAIRN_CHECK_INDEX_COUNT, true, "UPDATE state SET eligible = eligible - 1"},
 	{CAIRN_CHECK_INDEX_COUNT, true, "UPDATE state SET stored_bytes = 7"},
+	{CAIRN_CHECK_INDEX_LINK, true, "INSERT INTO mirror_repo VALUES(99, 1, 0, 0, 0, '', 0)"},
+	{CAIRN_CHECK_INDEX_LINK, true, "INSERT INTO mirror_file VALUES(99, 0, 0)"},
+	{CAIRN_CHECK_INDEX_LINK, true, "INSERT INTO mirror_part VALUES(99, 0, 1)"},
+	{CAIRN_CHECK_INDEX_LINK, true, "INSERT INTO mirror_place VALUES(zeroblob(32), 0, 0, 1, 99, 0)"},
 	{CAIRN_CHECK_INDEX_LINK, false, "UPDATE file_owner SET scope = 99 WHERE file = 1"},
 	{CAIRN_CHECK_INDEX_LINK, false, "DELETE FROM file_owner WHERE file = 1"},
 	{CAIRN_CHECK_INDEX_LINK, false, "UPDATE dedupe SET place = 8191 WHERE xorb = 1"},
@@ -379,7 +379,7 @@ START_TEST(tables_that_contradict_each_other)
 }
 END_TEST
 
-/* If a file's terms are damaged, a reference is kept even if no term names its xorb. */
+/* If the terms of a file are damaged, a reference is kept even if no term names its xorb. */
 START_TEST(a_reference_of_a_damaged_file_is_kept)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
@@ -388,12 +388,12 @@ START_TEST(a_reference_of_a_damaged_file_is_kept)
 		return;
 	struct found f = run_check(&s.g, true, false);
 	ck_assert_uint_eq(f.n_index, 2);
-	ck_assert_uint_eq(f.n_index_repaired, 1); /* the missing one was added; the other keeps the xorb */
+	ck_assert_uint_eq(f.n_index_repaired, 1); /* the missing reference was added; the other one keeps the xorb */
 	ck_assert_uint_eq(gc_collect_all(&s.g).n_swept, 0);
 }
 END_TEST
 
-/* The xorb is garbage by one of the two tables. Nothing is removed, and the daemon reports that it is not ready. */
+/* Only one of two tables says that the xorb is garbage. Nothing is removed, and the daemon is not ready. */
 START_TEST(a_collection_refuses_a_damaged_index)
 {
 	static const char *const damages[] = {
@@ -425,9 +425,9 @@ END_TEST
 
 /* --- a disk that fails -------------------------------------------------------------------------------------------- */
 
-/* While this is 0 or more, that many reads of the index succeed on this thread, and later ones fail. It replaces the
- * C library's function, so SQLite's reads come here. The index's writer reads, too: it fills its filter, and a check
- * need not notice if that fails. */
+/* While this is 0 or more, that many reads of the index succeed on this thread, and later ones fail. The function
+ * replaces the C library's, so that SQLite's reads come here. The index's writer reads, too: it fills its filter, and a
+ * check need not notice if that fails. */
 static _Thread_local int reads_left = -1;
 static int n_reads_failed;
 
@@ -477,7 +477,7 @@ START_TEST(a_failing_disk)
 			ck_assert(f.at[i].kind == CAIRN_CHECK_XORB_UNREAD || f.at[i].kind == CAIRN_CHECK_FILE_LOST);
 		more = failed;
 	}
-	ck_assert_int_gt(n_reads, 10); /* or the failures above never happened */
+	ck_assert_int_gt(n_reads, 10); /* otherwise the failures above never happened */
 	stock_is_whole(&s);
 }
 END_TEST
@@ -533,7 +533,7 @@ START_TEST(files_without_damage_stay)
 	gc_file_init(&back, &(struct made_term){.xorb = &s.x.made, .start = 2, .end = 4}, 1);
 	ck_assert_int_eq(cas_put_shard(s.g.f.cas, &CAS_OPERATOR, &front.shard, &added, NULL), CAIRN_OK);
 	ck_assert_int_eq(cas_put_shard(s.g.f.cas, &CAS_OPERATOR, &back.shard, &added, NULL), CAIRN_OK);
-	cas_flip_bit(&s.g.f, &s.x.made.hash, 2000); /* of chunk 1 */
+	cas_flip_bit(&s.g.f, &s.x.made.hash, 2000); /* in chunk 1 */
 	for (int i = 0; i < 3; i++) {
 		struct found f = run_check(&s.g, i == 1, false);
 		ck_assert_uint_eq(f.n, i < 2 ? 3 : 2);

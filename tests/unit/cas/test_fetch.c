@@ -1,4 +1,4 @@
-/* Fetches of a stored xorb: which are verified at once with a cached list, and which must not be. */
+/* Fetches of a stored xorb: which can be verified at once with a cached list, and which cannot. */
 #include "cas/internal.h"
 #include "cas/object/mend.h"
 #include "cas/serve/fetch.h"
@@ -33,7 +33,7 @@ static struct cairn_cas_stats stats(const struct cas_fixture *f)
 	return out;
 }
 
-/* A fetch of all granted bytes. For end_fetch(). */
+/* Makes a fetch of all granted bytes, for end_fetch(). */
 static struct cairn_fetch *new_fetch(struct cairn_hash xorb, uint64_t first, uint64_t bytes)
 {
 	struct cairn_fetch *fetch = calloc(1, sizeof(*fetch));
@@ -52,7 +52,7 @@ static enum cairn_status end_fetch(struct cairn_fetch *fetch, enum cairn_status 
 	return status;
 }
 
-/* Opens a fetch of these bytes without a worker. */
+/* Opens a fetch of these bytes, without a worker. */
 static enum cairn_status open_bytes(const struct cas_fixture *f, uint32_t piece, uint64_t bytes)
 {
 	struct cairn_fetch *fetch = new_fetch(the_xorb(), (uint64_t)piece * STEP_BYTES, bytes);
@@ -96,7 +96,7 @@ static void damage_list(const struct cas_fixture *f)
 	fx_sql(f->dir.path, "UPDATE list SET hashes = CAST(zeroblob(32) || substr(hashes, 33) AS BLOB)");
 }
 
-/* The first fetch reads and verifies the list. Later fetches only verify their own bytes, and need no worker. */
+/* The first fetch reads and verifies the chunk list. Later fetches only verify their own bytes, and need no worker. */
 START_TEST(a_list_is_verified_once)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -114,7 +114,7 @@ START_TEST(a_list_is_verified_once)
 }
 END_TEST
 
-/* A list whose root is not the xorb's hash is never trusted. Here the object's own list replaces it. */
+/* A list whose root is not the hash of the xorb is never trusted. Here the object's own list replaces it. */
 START_TEST(a_damaged_list_is_noticed)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -123,7 +123,7 @@ START_TEST(a_damaged_list_is_noticed)
 		ck_assert_int_eq(verify_piece(&f, 0), CAIRN_OK);
 	damage_list(&f);
 	if (_i == 1)
-		swap_object(&f, 0, 0); /* another file with the same bytes makes the list be read again */
+		swap_object(&f, 0, 0); /* after a replacement by a file with the same bytes, the list is read again */
 	ck_assert_int_eq(open_piece(&f, 1), CAIRN_E_BUSY);
 	ck_assert_int_eq(verify_piece(&f, 1), CAIRN_OK);
 	ck_assert_uint_eq(stats(&f).xorbs_found, 1);
@@ -148,7 +148,7 @@ START_TEST(an_object_that_is_swapped_is_verified_anew)
 }
 END_TEST
 
-/* This holds with a cached list, too. */
+/* The same holds with a cached list. */
 START_TEST(an_object_that_is_written_to_is_verified_anew)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -178,7 +178,7 @@ START_TEST(a_sound_object_that_counts_as_lost_is_recorded_again)
 }
 END_TEST
 
-/* The opening thread serves other clients, so longer verification is left to a worker. */
+/* The thread that opens the fetch serves other clients, so a longer verification is left to a worker. */
 START_TEST(only_little_is_verified_at_once)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();

@@ -1,6 +1,7 @@
-/* Planning edits over a real index, compared with the rules written out over whole lists. */
+/* Planning edits of a file over a real index, compared with the rules written out over whole lists. */
 #include "base/bytes.h"
 #include "cas/internal.h"
+#include "cas/serve/chunk_walk.h"
 #include "cas/serve/file_chunks.h"
 #include "support/cas_fixture.h"
 #include "support/index_fixture.h"
@@ -15,18 +16,18 @@
 
 enum { KIB = 1024, XORBS = 3, XORB_CHUNKS = 120, TERMS = 9, CHUNKS_MAX = TERMS * XORB_CHUNKS, RANGES_MAX = 4 };
 
-/* A file over made-up xorbs, and its chunks in the file's order. */
+/* A file over made-up xorbs, and its chunks in the order of the file. */
 struct edit_file {
 	struct fx_xorb xorbs[XORBS];
 	struct fx_shard shard;
 	struct cairn_hash hash;
 	size_t n_chunks;
 	struct cairn_merkle_node chunks[CHUNKS_MAX];
-	size_t term_end[TERMS]; /* in chunks */
+	size_t term_end[TERMS]; /* counted in chunks */
 	uint64_t bytes;
 };
 
-/* A chunk length: mostly ordinary ones, and some that mark no boundary. */
+/* Returns a length for a chunk: usually an ordinary one, sometimes one that marks no boundary. */
 static uint32_t edit_chunk_bytes(uint64_t *seed)
 {
 	static const uint32_t LENGTHS[] = {8 * KIB,       16 * KIB - 1, 16 * KIB,  60 * KIB, 70 * KIB,
@@ -84,8 +85,6 @@ static void edit_file_freep(struct edit_file **f)
 	free(*f);
 }
 
-/* --- expected results --------------------------------------------------------------------------------------------- */
-
 static bool edit_is_dirty(const struct cairn_byte_range *ranges, size_t n, uint64_t first, uint64_t end)
 {
 	for (size_t i = 0; i < n; i++)
@@ -99,7 +98,7 @@ static bool edit_is_ordinary(const struct cairn_merkle_node *chunk)
 	return chunk->bytes >= 16384 && chunk->bytes < 122880;
 }
 
-/* Numbers the windows: window[i] is the window of chunk i, from 1; 0: none. @return how many windows */
+/* Numbers the windows: window[i] is the window of chunk i, from 1; 0: none. @return the number of windows */
 static uint32_t edit_windows(const struct edit_file *f, const struct cairn_byte_range *ranges, size_t n_ranges,
 			     uint32_t window[CHUNKS_MAX])
 {
@@ -120,13 +119,11 @@ static uint32_t edit_windows(const struct edit_file *f, const struct cairn_byte_
 	return n;
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------ */
-
-/* Joins the pieces it gets, and compares the result. */
+/* Joins the pieces that it gets, and compares the result. */
 struct edit_sink {
 	const struct edit_file *f;
 	uint32_t window[CHUNKS_MAX];
-	size_t at; /* the chunk that the next range or window begins with */
+	size_t at; /* the chunk with which the next range or window begins */
 	unsigned n_ranges;
 	struct cairn_subtree whole;
 	bool begun;
@@ -170,7 +167,7 @@ static void edit_range(void *ctx, const struct cairn_subtree *range)
 	}
 	if (end == n)
 		return;
-	/* The window that follows is unchanged here, so the result is the file's own hash. */
+	/* the next window is unchanged here, so the result is the file's own hash */
 	s->at = edit_next(s, end);
 	edit_merge(s, subtree_of(s->f->chunks + end, s->at - end, end == 0, s->at == n));
 }
@@ -283,7 +280,7 @@ START_TEST(ranges_at_the_edges_of_chunks_and_of_the_file)
 	};
 	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
 		edit_check(fx.cas, f, &edges[i], 1);
-	/* Ranges in any order, one within another, and one past the end, which is ignored. */
+	/* ranges in any order, one within another, and one past the end, which is ignored */
 	const struct cairn_byte_range mixed[] = {bytes_of(last, last), bytes_of(f->bytes, f->bytes + 5), bytes_of(0, 9),
 						 bytes_of(3, 4)};
 	edit_check(fx.cas, f, mixed, 4);
@@ -381,7 +378,7 @@ START_TEST(damaged_terms_are_a_conflict)
 }
 END_TEST
 
-/* Between two windows lie more chunks than are kept, all alike: nothing shows where their groups begin. */
+/* Between two windows are more chunks than are kept, all of them equal, so nothing shows where their groups begin. */
 START_TEST(a_gap_that_does_not_fold_is_refused)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture fx = cas_fixture_new();
@@ -414,6 +411,33 @@ START_TEST(a_gap_that_does_not_fold_is_refused)
 }
 END_TEST
 
+START_TEST(a_walk_gives_the_lengths_of_chunks)
+{
+	CLEANUP(cas_fixture_fini) struct cas_fixture fx = cas_fixture_new();
+	CLEANUP(edit_file_freep) struct edit_file *f = edit_file_new(fx.cas, 5);
+	CLEANUP(cairn_chunk_walk_fini) struct cairn_chunk_walk walk = {0};
+	const struct cairn_hash none = fx_hash("none", 1);
+	uint32_t len;
+	ck_assert_int_eq(cairn_chunk_walk_begin(&walk, fx.cas, &none), CAIRN_E_NOT_FOUND);
+	for (int round = 0; round < 2; round++) {
+		ck_assert_int_eq(cairn_chunk_walk_begin(&walk, fx.cas, &f->hash), CAIRN_OK);
+		for (size_t i = 0; i <= f->n_chunks; i++) {
+			ck_assert_int_eq(cairn_chunk_walk_next(&walk, &len), CAIRN_OK);
+			ck_assert_uint_eq(len, i < f->n_chunks ? f->chunks[i].bytes : 0);
+		}
+	}
+	uint64_t at = 0;
+	for (size_t i = 0; i < f->n_chunks; at += f->chunks[i++].bytes) {
+		ck_assert_int_eq(cairn_chunk_walk_seek(&walk, at), CAIRN_OK);
+		ck_assert_int_eq(cairn_chunk_walk_next(&walk, &len), CAIRN_OK);
+		ck_assert_uint_eq(len, f->chunks[i].bytes);
+		if (len > 1)
+			ck_assert_int_eq(cairn_chunk_walk_seek(&walk, at + 1), CAIRN_E_NOT_FOUND);
+	}
+	ck_assert_int_eq(cairn_chunk_walk_seek(&walk, f->bytes + 1), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
 static Suite *file_chunks_suite(void)
 {
 	Suite *s = suite_create("file_chunks");
@@ -425,6 +449,7 @@ static Suite *file_chunks_suite(void)
 	tcase_add_test(t, unknown_files_and_ranges_are_refused);
 	tcase_add_test(t, a_sink_can_give_up);
 	tcase_add_test(t, files_are_read_on_behalf_of_a_viewer);
+	tcase_add_test(t, a_walk_gives_the_lengths_of_chunks);
 	tcase_add_loop_test(t, damaged_terms_are_a_conflict, 0, 3);
 	tcase_add_test(t, a_gap_that_does_not_fold_is_refused);
 	suite_add_tcase(s, t);

@@ -1,4 +1,4 @@
-/* Reading files from a real folder, whole and in part, sound and damaged: no byte is ever wrong. */
+/* Reading files from a real folder, whole and in part, sound and damaged. No wrong byte is ever returned. */
 #include "base/bytes.h"
 #include "cas/internal.h"
 #include "cas/keep/pack.h"
@@ -25,8 +25,6 @@ static struct cairn_byte_range from_to(uint64_t first, uint64_t last)
 	return (struct cairn_byte_range){.kind = CAIRN_RANGE_FROM_TO, .first = first, .last = last};
 }
 
-/* --- uploads ------------------------------------------------------------------------------------------------------ */
-
 /* A xorb and its contents. */
 struct stuff {
 	struct made_xorb made;
@@ -48,7 +46,7 @@ static void stuff_freep(struct stuff **x)
 	stuff_free(*x);
 }
 
-/* Fills bytes of the kind that each scheme suits: noise, repetitions, and numbers that are alike at each byte place. */
+/* Makes bytes that suit one scheme each: noise, repetitions, and numbers whose bytes are alike at each place. */
 static void fill(uint8_t *out, size_t len, uint32_t kind, uint64_t *seed)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -81,7 +79,7 @@ static void stuff_pack(struct stuff *x, uint32_t n)
 	cairn_chunk_list_root(list, &x->made.hash);
 }
 
-/* A xorb of n chunks of all kinds, of bytes_min to bytes_max bytes each. */
+/* Makes a xorb of n chunks of all kinds, of bytes_min to bytes_max bytes each. */
 static struct stuff *stuff_sized(uint64_t seed, uint32_t n, uint32_t bytes_min, uint32_t bytes_max)
 {
 	struct stuff *x = calloc(1, sizeof(*x));
@@ -165,8 +163,6 @@ static struct known_file put_file(struct cairn_cas *cas, const struct cairn_cas_
 	return f;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
 static struct cairn_file_reader *must_open(struct cairn_cas *cas, const struct known_file *f,
 					   struct cairn_byte_range range)
 {
@@ -189,7 +185,7 @@ static enum cairn_status open_status(struct cairn_cas *cas, const char *viewer, 
 	return status;
 }
 
-/* Reads on to the end or to a failure. The bytes must be the file's from *at on. */
+/* Reads to the end or to a failure. The bytes must be those of the file from *at on. */
 static enum cairn_status read_on(struct cairn_file_reader *r, const struct known_file *f, uint64_t *at, uint64_t end,
 				 size_t max, struct cairn_diag *diag)
 {
@@ -236,8 +232,6 @@ static void check_range(struct cairn_cas *cas, const struct known_file *f, struc
 	ck_assert_uint_eq(first, end);
 }
 
-/* --- sound files -------------------------------------------------------------------------------------------------- */
-
 START_TEST(a_whole_file_of_all_schemes)
 {
 	static const size_t PIECES[] = {1, 7, 4096, 100000, 1 << 22};
@@ -268,7 +262,7 @@ START_TEST(chunks_of_the_greatest_length)
 }
 END_TEST
 
-/* Ranges from and to each side of each chunk edge, over terms that repeat, overlap, and alternate between two xorbs. */
+/* Ranges that begin and end beside each chunk edge, over terms that repeat, overlap and alternate between two xorbs. */
 START_TEST(ranges)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -354,7 +348,7 @@ START_TEST(ten_thousand_terms)
 }
 END_TEST
 
-/* @return bytes that this process has read from files so far */
+/* Returns how many bytes this process has read from files so far. */
 static uint64_t bytes_read(void)
 {
 	unsigned long long n = 0;
@@ -385,8 +379,6 @@ START_TEST(many_terms_are_read_a_few_times)
 }
 END_TEST
 
-/* --- permissions -------------------------------------------------------------------------------------------------- */
-
 static const struct cairn_cas_who TENANT = {.scope = "", .owner = "a/b", .viewer = "a/b"},
 				  NEIGHBOUR = {.scope = "", .owner = "a/c", .viewer = "a/c"};
 
@@ -413,7 +405,8 @@ static void forget(struct gc_fixture *g, const struct known_file *f, const char 
 	ck_assert(forgotten);
 }
 
-/* A file of two xorbs is forgotten while the first is read. Retired, both remain; after a sweep only the open one. */
+/* A file of two xorbs is forgotten while the first is read. While they are retired, both can be read; after a sweep
+ * only the open one. */
 START_TEST(forgotten_while_it_is_read)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -468,8 +461,6 @@ START_TEST(taken_away_while_it_is_read)
 }
 END_TEST
 
-/* --- damage ------------------------------------------------------------------------------------------------------- */
-
 /* A file of one xorb, and a file of two. */
 struct shelf {
 	struct gc_fixture g;
@@ -509,7 +500,7 @@ static void remove_object(struct shelf *s, const struct stuff *x)
 	ck_assert_int_eq(cairn_store_remove(s->g.f.cas->store, &x->made.hash, NULL), CAIRN_OK);
 }
 
-/* Puts the xorb into the object folder, beside the copy in a pack. */
+/* Puts the xorb into the object folder, as a second copy of that in a pack. */
 static void put_object(const struct shelf *s, const struct stuff *x)
 {
 	CLEANUP(tempdir_textp) char *path = cas_object_path(&s->g.f, &x->made.hash);
@@ -551,7 +542,7 @@ START_TEST(damage_in_the_first_chunk_is_told_at_opening)
 }
 END_TEST
 
-/* A file is lost in part: bytes before and behind the damage can be read. Uploaded again, all of it can. */
+/* A file is lost in part: bytes before and after the damage can be read. After another upload, all bytes can. */
 START_TEST(up_to_the_damage_and_from_behind_it)
 {
 	enum { BAD = 7 };
@@ -593,7 +584,7 @@ START_TEST(another_copy)
 }
 END_TEST
 
-/* The object is already open when it is cut. Reading fails, and the copies are looked up again. */
+/* The object is cut while it is open. Reading fails, and the copies are looked up again. */
 START_TEST(cut_while_it_is_read)
 {
 	CLEANUP(shelf_fini) struct shelf s;
@@ -610,7 +601,7 @@ START_TEST(cut_while_it_is_read)
 }
 END_TEST
 
-/* The same chunks, all uncompressed. */
+/* Returns the same chunks, all of them uncompressed. */
 static struct vec_bytes repacked(const struct stuff *x)
 {
 	struct cairn_buf out = cairn_buf_init(1 << 20);
@@ -623,7 +614,7 @@ static struct vec_bytes repacked(const struct stuff *x)
 	return body;
 }
 
-/* Between two terms of a xorb its object is replaced by one of another layout, so the cached list is out of date. */
+/* Between two terms of a xorb, its object is replaced by one of another layout, so the cached list no longer fits. */
 START_TEST(packed_anew_while_it_is_read)
 {
 	CLEANUP(shelf_fini) struct shelf s;
@@ -633,7 +624,7 @@ START_TEST(packed_anew_while_it_is_read)
 	bool inserted;
 	CLEANUP(cairn_file_reader_freep) struct cairn_file_reader *r = must_open(s.g.f.cas, &s.two, ALL);
 	uint64_t at = 0;
-	read_some(r, &s.two, &at, s.a->at[5] + 1); /* into b */
+	read_some(r, &s.two, &at, s.a->at[5] + 1); /* reads into b */
 	lose_row(&s, s.a);
 	remove_object(&s, s.a);
 	cairn_hash_text(text, &s.a->made.hash);
@@ -644,7 +635,7 @@ START_TEST(packed_anew_while_it_is_read)
 }
 END_TEST
 
-/* An object is sound, but a row is wrong: the row of the xorb or the row of its chunks. */
+/* An object is sound, but a row is wrong: that of the xorb or that of its chunks. */
 START_TEST(a_row_that_is_wrong_is_mended)
 {
 	static const char *const SQL[] = {
@@ -661,8 +652,8 @@ START_TEST(a_row_that_is_wrong_is_mended)
 }
 END_TEST
 
-/* A list that one reader verified is not read from the index again, neither by the next reader nor by fetches. The
- * object must stay the same. */
+/* A list that one reader has verified is not read from the index again, by other readers or fetches, while the object
+ * stays the same. */
 START_TEST(a_list_is_verified_once)
 {
 	CLEANUP(shelf_fini) struct shelf s;
@@ -684,7 +675,7 @@ END_TEST
 START_TEST(terms_that_contradict_their_xorb)
 {
 	static const char *const BYTES[] = {
-		"x'00000000'", "x'04000300'", "x'ffff0000'", "x'0000ffff'", /* chunks */
+		"x'00000000'", "x'04000300'", "x'ffff0000'", "x'0000ffff'", /* damaged chunk lists */
 	};
 	CLEANUP(shelf_fini) struct shelf s;
 	char sql[160];
@@ -698,8 +689,8 @@ START_TEST(terms_that_contradict_their_xorb)
 }
 END_TEST
 
-/* A term without chunks and bytes reads nothing. */
-START_TEST(a_term_of_nothing)
+/* A term without chunks and bytes adds nothing. */
+START_TEST(a_term_without_chunks_reads_nothing)
 {
 	CLEANUP(shelf_fini) struct shelf s;
 	shelf_init(&s);
@@ -712,7 +703,7 @@ START_TEST(a_term_of_nothing)
 }
 END_TEST
 
-/* The terms have fewer or more bytes than the file, so no position in it is certain. */
+/* The terms have fewer or more bytes than the file, so no position in the file is certain. */
 START_TEST(terms_of_another_length)
 {
 	static const char *const SQL[] = {
@@ -751,7 +742,7 @@ START_TEST(chunks_of_another_file)
 }
 END_TEST
 
-/* The total length is right, but each term's is not: a range must not begin at a wrong byte. */
+/* The total length is right, but that of each term is wrong. A range must not begin at a wrong byte. */
 START_TEST(terms_with_shifted_lengths)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -761,12 +752,12 @@ START_TEST(terms_with_shifted_lengths)
 	const struct part parts[] = {{x, 0, 2}, {x, 4, 6}};
 	CLEANUP(known_file_fini) struct known_file f = put_file(g.f.cas, &CAS_OPERATOR, parts, 2);
 	fx_sql(g.f.dir.path, "UPDATE file SET terms = CAST(substr(terms, 1, 12) || x'57020000' || substr(terms, 17, 20)"
-			     " || x'59020000' || substr(terms, 41) AS BLOB)"); /* 599 and 601 instead of 600 */
+			     " || x'59020000' || substr(terms, 41) AS BLOB)"); /* 599 and 601 bytes instead of 600 */
 	ck_assert_int_eq(open_status(g.f.cas, NULL, &f.hash, from_to(650, 1000), NULL), CAIRN_E_CONFLICT);
 }
 END_TEST
 
-/* Object and list agree, but belong to another xorb: their chunks are sound, yet not the requested ones. */
+/* Object and list agree, but belong to another xorb: their chunks are sound, but not the requested ones. */
 START_TEST(a_list_and_an_object_of_another_xorb)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -838,7 +829,7 @@ static Suite *file_reader_suite(void)
 	tcase_add_loop_test(t, a_row_that_is_wrong_is_mended, 0, 2);
 	tcase_add_test(t, a_list_is_verified_once);
 	tcase_add_loop_test(t, terms_that_contradict_their_xorb, 0, 4);
-	tcase_add_test(t, a_term_of_nothing);
+	tcase_add_test(t, a_term_without_chunks_reads_nothing);
 	tcase_add_loop_test(t, terms_of_another_length, 0, 2);
 	tcase_add_test(t, chunks_of_another_file);
 	tcase_add_test(t, terms_with_shifted_lengths);

@@ -44,8 +44,6 @@ static void check_report_is(struct cairn_gc_report r, uint64_t retired, uint64_t
 	ck_assert_uint_eq(r.bytes_freed, freed);
 }
 
-/* --- owners ------------------------------------------------------------------------------------------------------- */
-
 START_TEST(an_owner_forgets_for_itself_alone)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -110,12 +108,12 @@ START_TEST(an_unneeded_xorb_is_removed_in_two_steps)
 	gc_put_whole(g.f.cas, &needed, &kept);
 	gc_put_whole(g.f.cas, &not_needed, &gone);
 	ck_assert(forget(&g, &gone.hash, NULL));
-	check_report_is(gc_collect(&g), 0, 0, 0); /* too young */
+	check_report_is(gc_collect(&g), 0, 0, 0); /* the xorb is too young */
 
 	gc_pass(&g, GC_GRACE_S + 1);
 	check_report_is(gc_collect(&g), 1, 0, 0);
-	ck_assert_int_eq(xorb_status(&g, &not_needed), CAIRN_E_NOT_FOUND); /* a retired xorb is not promised */
-	ck_assert_int_eq(tempdir_count(&g.f.dir, "objects"), 2);           /* but who has a promise can still use it */
+	ck_assert_int_eq(xorb_status(&g, &not_needed), CAIRN_E_NOT_FOUND); /* HEAD does not report a retired xorb */
+	ck_assert_int_eq(tempdir_count(&g.f.dir, "objects"), 2); /* but a client with an older answer can use it */
 	check_report_is(gc_collect(&g), 0, 0, 0);
 
 	gc_pass(&g, GC_GRACE_S + 1);
@@ -155,7 +153,7 @@ START_TEST(a_retired_xorb_that_is_sent_again_lives_again)
 }
 END_TEST
 
-START_TEST(a_xorb_that_is_sent_again_is_as_if_it_had_just_come)
+START_TEST(a_xorb_sent_again_restarts_its_grace_time)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
 	CLEANUP(gc_xorb_fini) struct gc_xorb x;
@@ -172,8 +170,8 @@ START_TEST(a_xorb_that_is_sent_again_is_as_if_it_had_just_come)
 }
 END_TEST
 
-/* An answer "it is here" need not renew a xorb that is not retired: such a xorb stays for a grace time from then on. */
-START_TEST(a_xorb_that_was_said_to_be_here_can_be_referred_to_for_a_grace_time)
+/* HEAD need not renew a xorb that is not retired, because such a xorb stays for a grace time from then on. */
+START_TEST(a_xorb_promised_to_a_client_stays_for_a_grace_time)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
 	CLEANUP(gc_xorb_fini) struct gc_xorb x;
@@ -205,7 +203,7 @@ static bool is_offered(struct gc_fixture *g, const struct gc_xorb *x)
 	return status == CAIRN_OK;
 }
 
-/* A xorb that is described but needed by no file can be retired while the shard stays. */
+/* A xorb that is described but that no file needs can be retired while the shard stays. */
 START_TEST(a_retired_xorb_that_comes_again_with_its_shard_is_offered_again)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -237,7 +235,7 @@ START_TEST(a_retired_xorb_that_comes_again_with_its_shard_is_offered_again)
 }
 END_TEST
 
-/* The upload's bytes were not kept, since the xorb was stored when they began to arrive. */
+/* The bytes of the upload were not kept, because the xorb was stored when they began to arrive. */
 START_TEST(a_xorb_lost_while_it_is_sent_again_is_asked_for_once_more)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -330,15 +328,13 @@ START_TEST(a_retired_xorb_is_not_offered)
 	int64_t expires = answer->expires_unix_s;
 	cairn_answer_unref(answer);
 
-	ck_assert_int_le(expires, cairn_clock_unix_s() + GC_GRACE_S); /* so the object outlives the promise */
+	ck_assert_int_le(expires, cairn_clock_unix_s() + GC_GRACE_S); /* so the object outlives the answer */
 	check_report_is(gc_collect(&g), 1, 0, 0);
 	ck_assert_int_eq(cairn_cas_query(g.f.cas, &CAS_OPERATOR, chunk, &answer), CAIRN_E_NOT_FOUND);
 	check_report_is(gc_collect_all(&g), 0, 1, x.body.len);
 	ck_assert_int_eq(cairn_cas_query(g.f.cas, &CAS_OPERATOR, chunk, &answer), CAIRN_E_NOT_FOUND);
 }
 END_TEST
-
-/* --- uploads at the same time ------------------------------------------------------------------------------------- */
 
 struct commit {
 	atomic_bool is_told;
@@ -400,7 +396,7 @@ static void put_retired(struct gc_fixture *g, struct gc_xorb *x)
 	check_report_is(gc_collect(g), 1, 0, 0);
 }
 
-/* Begins an upload of the xorb, of which all bytes have arrived. */
+/* Begins an upload of a xorb whose bytes have all arrived. */
 static struct cairn_xorb_upload *written_upload(const struct gc_fixture *g, const struct gc_xorb *x)
 {
 	struct cairn_xorb_upload *u;
@@ -435,7 +431,7 @@ START_TEST(a_xorb_swept_while_it_arrives_is_stored_anew)
 }
 END_TEST
 
-/* The other way round: the upload comes first, and the sweep finds nothing to do. */
+/* In the other order: the upload comes first, and the sweep has nothing to do. */
 START_TEST(a_xorb_renewed_before_the_sweep_stays)
 {
 	CLEANUP(gc_fixture_fini) struct gc_fixture g;
@@ -504,7 +500,7 @@ static bool watch(void *ctx)
 	ck_assert(p.total == 0 || p.done <= p.total);
 	if (p.step == CAIRN_GC_FILES)
 		w->n_files = p.total;
-	if (p.step == CAIRN_GC_RETIRE) /* the higher number of the two xorbs */
+	if (p.step == CAIRN_GC_RETIRE) /* the higher number of both xorbs */
 		ck_assert_uint_ge(p.total, 2);
 	w->seen[p.step] = true;
 	w->last = p.step;
@@ -552,8 +548,6 @@ START_TEST(an_index_of_xorbs_kept_elsewhere_is_collected_too)
 }
 END_TEST
 
-/* --- all at once -------------------------------------------------------------------------------------------------- */
-
 enum { N_WORKERS = 8, N_XORBS = 16, N_FILES = 3, N_STEPS = 45 };
 
 struct storm {
@@ -567,7 +561,7 @@ struct storm_worker {
 	struct storm *storm;
 	uint64_t random;
 	struct gc_file files[N_FILES];
-	bool has[N_FILES]; /* acknowledged, and not forgotten since */
+	bool has[N_FILES]; /* acknowledged, and not forgotten since then */
 };
 
 static void storm_upload(struct storm_worker *w, unsigned k)
@@ -583,7 +577,7 @@ static void storm_upload(struct storm_worker *w, unsigned k)
 				continue;
 			ck_assert_int_eq(gc_put_xorb(cas, x, &changed), CAIRN_OK);
 		}
-	/* The clock jumps by days, so a xorb may be swept by now. The client is told so, and would begin again. */
+	/* The clock jumps by days, so a xorb may have been swept. The client then gets an error, and begins again. */
 	enum cairn_status status = cas_put_shard(cas, &CAS_OPERATOR, &w->files[k].shard, &changed, NULL);
 	ck_assert(status == CAIRN_OK || status == CAIRN_E_CONFLICT || status == CAIRN_E_NOT_FOUND);
 	if (status == CAIRN_OK)
@@ -665,7 +659,7 @@ START_TEST(collections_among_uploads_lose_nothing)
 		pthread_join(threads[i], NULL);
 
 	ck_assert_uint_gt(s->n_uploads, 0);
-	ck_assert_uint_gt(s->n_swept, 0); /* otherwise the test proved nothing */
+	ck_assert_uint_gt(s->n_swept, 0); /* otherwise the test has shown nothing */
 	ck_assert_uint_eq(gc_problems(s->g.f.cas), 0);
 	for (unsigned i = 0; i < N_WORKERS; i++)
 		for (unsigned k = 0; k < N_FILES; k++) {
@@ -695,8 +689,8 @@ static Suite *garbage_suite(void)
 	tcase_add_test(t, a_file_is_shared_with_one_or_with_all);
 	tcase_add_test(t, an_unneeded_xorb_is_removed_in_two_steps);
 	tcase_add_test(t, a_retired_xorb_that_is_sent_again_lives_again);
-	tcase_add_test(t, a_xorb_that_is_sent_again_is_as_if_it_had_just_come);
-	tcase_add_test(t, a_xorb_that_was_said_to_be_here_can_be_referred_to_for_a_grace_time);
+	tcase_add_test(t, a_xorb_sent_again_restarts_its_grace_time);
+	tcase_add_test(t, a_xorb_promised_to_a_client_stays_for_a_grace_time);
 	tcase_add_test(t, a_retired_xorb_that_comes_again_with_its_shard_is_offered_again);
 	tcase_add_test(t, a_xorb_lost_while_it_is_sent_again_is_asked_for_once_more);
 	tcase_add_test(t, a_shard_that_names_a_retired_xorb_brings_it_back);

@@ -1,4 +1,4 @@
-/* API keys: their text, their scopes, and the repositories they are for. */
+/* API keys: their text, their scopes, and their repositories. */
 #include "cas/service/keys.h"
 #include "cas/service/repo.h"
 #include "index/daemon/keys.h"
@@ -44,8 +44,8 @@ START_TEST(keys_are_random_and_of_one_form)
 }
 END_TEST
 
-/* Some programs take no key that has other characters; and a key that was copied wrongly is told from one that is not
- * known, without a look into the index. */
+/* Keys have only these characters because some programs refuse others. The checksum distinguishes a mistyped key from
+ * an unknown one without reading the index. */
 START_TEST(a_checksum_tells_a_key_that_was_changed)
 {
 	static const char CHARS[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
@@ -65,7 +65,7 @@ START_TEST(a_checksum_tells_a_key_that_was_changed)
 }
 END_TEST
 
-/* Computed by another program. */
+/* The checksums were computed by another program. */
 START_TEST(a_checksum_is_the_crc_of_the_text)
 {
 	uint8_t digest[CAIRN_SHA256_BYTES];
@@ -75,7 +75,7 @@ END_TEST
 
 static enum cairn_status check(const char *text, unsigned scopes, const char *repo);
 
-/* Keys of earlier commits, which people have in their files. */
+/* Keys of earlier versions, which people still have in their files. */
 START_TEST(a_key_of_the_first_forms_stays_good)
 {
 	static const char *const KEYS[] = {"cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
@@ -158,7 +158,7 @@ START_TEST(a_revoked_key_is_listed_and_good_for_nothing)
 }
 END_TEST
 
-/* Computed with sha256sum, of what follows "hf_". */
+/* The digest was computed with sha256sum from the text after "hf_". */
 START_TEST(a_digest_is_the_sha256_of_the_text)
 {
 	static const char *const KEYS[] = {"cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
@@ -180,8 +180,8 @@ START_TEST(malformed_keys_are_refused)
 	static const char *const texts[] = {
 		"",
 		"cairn_",
-		"cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",   /* one short */
-		"cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", /* one long */
+		"cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",   /* one character too short */
+		"cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", /* one character too long */
 		"Cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
 		"hf_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
 		"hf_hf_cairn_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Hashes of one chain share it; others do not. */
+/* Returns a hash. Hashes with the same chain number fall into one chain, others do not. */
 static struct cairn_hash hash_of(uint8_t chain, uint32_t number)
 {
 	struct cairn_hash hash = {{chain}};
@@ -13,7 +13,7 @@ static struct cairn_hash hash_of(uint8_t chain, uint32_t number)
 	return hash;
 }
 
-/* Puts a list of n chunks, the first of which is the xorb's hash, allocated to exactly that size. */
+/* Puts a list of n chunks, allocated to exactly that size. The first chunk has the hash of the xorb. */
 static void put(struct cairn_list_cache *c, const struct cairn_hash *xorb, uint32_t n)
 {
 	const struct cairn_chunk_list *kept;
@@ -37,7 +37,7 @@ static bool has(const struct cairn_list_cache *c, const struct cairn_hash *xorb)
 	return list != NULL;
 }
 
-/* Lists are put one after the other, each in its own chain or all in one. The last `keeps` of them stay. */
+/* Puts lists one after the other, each in its own chain or all in one. The last `keeps` of them must stay. */
 static void last_ones_stay(bool one_chain, uint32_t n_chunks, uint32_t keeps)
 {
 	CLEANUP(cairn_list_cache_fini) struct cairn_list_cache c = {0};

@@ -1,4 +1,4 @@
-/* When the figures of lost files can be trusted: from a complete look until another loss. */
+/* When the figures of lost files can be trusted: from a complete count until another loss. */
 #include "cas/internal.h"
 #include "cas/losses.h"
 #include "cas/object/mend.h"
@@ -22,7 +22,7 @@ static void lose(const struct cas_fixture *f)
 	ck_assert_int_eq(cas_lose(f->cas, &xorb, &(struct cairn_copy_id){0}), CAIRN_OK);
 }
 
-/* A look that closely follows another one does nothing. */
+/* Counts again, until a count follows another so closely that it does nothing. */
 static void ask_until_fresh(const struct cas_fixture *f)
 {
 	while (sum_of(f).is_stale)
@@ -73,7 +73,7 @@ START_TEST(a_failed_look_makes_them_stale)
 }
 END_TEST
 
-/* Bytes that are kept elsewhere are not looked for. */
+/* Keeps the bytes elsewhere: they are not searched. */
 static void keep_elsewhere(struct cairn_cas_options *options)
 {
 	options->xorbs_external = true;

@@ -1,4 +1,4 @@
-/* Xorbs in packs are read, collected, repaired and uploaded again as in the object folder, even after a kill. */
+/* Packed xorbs are read, collected, repaired and uploaded again like those in the object folder, even after a kill. */
 #include "archive/readshard/delete.h"
 #include "cas/internal.h"
 #include "cas/keep/pack.h"
@@ -59,8 +59,6 @@ static uint64_t count_objects(struct gc_stock *s)
 	ck_assert_int_eq(cairn_cas_check(s->g.f.cas, &options, &report), CAIRN_OK);
 	return report.n_objects;
 }
-
-/* --- moving ------------------------------------------------------------------------------------------------------- */
 
 START_TEST(packed_xorbs_are_no_different)
 {
@@ -134,7 +132,7 @@ static bool stop_at(void *ctx, const struct cairn_pack_report *so_far)
 	return --*left > 0;
 }
 
-/* Five steps: two copies, the pack, two removals. */
+/* A packing has five steps: two copies, the pack, two removals. */
 START_TEST(stopped_at_any_step_nothing_is_lost)
 {
 	for (int at = 1; at <= 5; at++) {
@@ -147,7 +145,7 @@ START_TEST(stopped_at_any_step_nothing_is_lost)
 		count_files(&s, at <= 3 ? 2 : 5 - at, at > 2);
 		is_whole(&s);
 		ck_assert_uint_eq(count_objects(&s), 2);
-		/* The next packing removes what was left over. */
+		/* the next packing removes the remains */
 		(void)pack_as(&s, "b.shard", 0);
 		count_files(&s, 0, 1);
 		is_whole(&s);
@@ -155,7 +153,7 @@ START_TEST(stopped_at_any_step_nothing_is_lost)
 }
 END_TEST
 
-/* A left-over object is removed only if the pack has the same bytes. */
+/* A remaining object is removed only if the pack has the same bytes. */
 START_TEST(left_overs_are_compared)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
@@ -189,7 +187,7 @@ static bool collect_meanwhile(void *ctx, const struct cairn_pack_report *so_far)
 	return true;
 }
 
-/* Others are refused until the pack is durable. The removals that follow do not block them. */
+/* Other packings and collections are refused until the pack is durable. The removals that follow do not block them. */
 START_TEST(one_packing_or_collection_at_a_time)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
@@ -216,7 +214,7 @@ START_TEST(packs_are_noticed_without_a_restart)
 	struct cairn_store_object *object;
 	ck_assert_int_eq(rename(in, out), 0);
 	ck_assert_int_eq(cairn_store_get(store, &s.x.made.hash, &object), CAIRN_E_NOT_FOUND);
-	/* If an object is not found, the folder of packs is listed again. */
+	/* if an object is not found, the folder of packs is listed again */
 	struct cairn_hash nothing = {{1}};
 	ck_assert_int_eq(cairn_store_stat(store, &nothing, &bytes), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(cairn_store_stat(store, &s.x.made.hash, &bytes), CAIRN_E_NOT_FOUND);
@@ -234,7 +232,7 @@ static void note_fault(void *ctx, const struct cairn_store_pack *pack)
 		(void)snprintf(ctx, 80, "%s %s", pack->name, pack->fault->rule);
 }
 
-START_TEST(a_pack_that_is_none_is_told_and_does_no_harm)
+START_TEST(a_malformed_pack_is_reported_and_ignored)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
 	char fault[80] = "";
@@ -249,7 +247,7 @@ START_TEST(a_pack_that_is_none_is_told_and_does_no_harm)
 }
 END_TEST
 
-/* A program outside that deletes in a pack takes the lock that is held here. */
+/* Another program that deletes in a pack must take the lock that the daemon keeps. */
 START_TEST(packs_are_locked_while_they_are_served)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
@@ -263,9 +261,7 @@ START_TEST(packs_are_locked_while_they_are_served)
 }
 END_TEST
 
-/* --- removing ----------------------------------------------------------------------------------------------------- */
-
-/* @return how many bytes of the pack are in the body of x */
+/* Is the body of x still in the pack? */
 static bool pack_has_bytes(struct gc_stock *s, const struct gc_xorb *x)
 {
 	CLEANUP(tempdir_textp) char *path = pack_path(s, "a.shard");
@@ -281,7 +277,7 @@ static bool pack_has_bytes(struct gc_stock *s, const struct gc_xorb *x)
 	return has;
 }
 
-/* Makes a pack read-only for this process. root could still write it, and becomes another user. */
+/* Makes a pack read-only for this process. root could still write it, so becomes another user. */
 static void pack_is_given_away(struct gc_stock *s, const char *name)
 {
 	CLEANUP(tempdir_textp) char *path = pack_path(s, name);
@@ -373,7 +369,7 @@ START_TEST(bytes_that_are_being_read_are_zeroed_by_a_later_collection)
 }
 END_TEST
 
-/* Damages every chunk of x in its pack: while some chunks can be read, nothing of a xorb is removed. */
+/* Damages every chunk of x in its pack. Nothing of a xorb is removed while some of its chunks can be read. */
 static void damage(struct gc_stock *s)
 {
 	CLEANUP(tempdir_textp) char *path = pack_path(s, "a.shard");
@@ -398,7 +394,7 @@ START_TEST(a_damaged_packed_xorb_is_set_aside_and_comes_back)
 	gc_stock_init(&s);
 	(void)pack_as(&s, "a.shard", 0);
 	damage(&s);
-	ck_assert_uint_eq(gc_problems(s.g.f.cas), 2); /* the xorb, and its file */
+	ck_assert_uint_eq(gc_problems(s.g.f.cas), 2); /* the xorb and its file are problems */
 	ck_assert_int_eq(tempdir_count(&s.g.f.dir, "damaged"), 0);
 	ck_assert_int_eq(repair(&s, &report), CAIRN_OK);
 	ck_assert_uint_eq(report.n_repaired, 1);
@@ -430,7 +426,7 @@ int main(void)
 	tcase_add_test(tc, left_overs_are_compared);
 	tcase_add_test(tc, one_packing_or_collection_at_a_time);
 	tcase_add_test(tc, packs_are_noticed_without_a_restart);
-	tcase_add_test(tc, a_pack_that_is_none_is_told_and_does_no_harm);
+	tcase_add_test(tc, a_malformed_pack_is_reported_and_ignored);
 	tcase_add_test(tc, packs_are_locked_while_they_are_served);
 	tcase_add_test(tc, packed_xorbs_are_collected);
 	tcase_add_test(tc, packs_may_be_read_only);

@@ -42,7 +42,7 @@ static uint64_t terms_bytes(const struct cairn_plan *plan)
 	return bytes;
 }
 
-/* Each term lies within one range of its xorb. Ranges are ascending and do not touch. */
+/* Checks that each term lies within one range of its xorb, and that ranges ascend and do not touch. */
 static void check_ranges(const struct cairn_plan *plan)
 {
 	for (uint32_t x = 0; x < plan->n_xorbs; x++) {
@@ -80,7 +80,7 @@ START_TEST(a_whole_file)
 }
 END_TEST
 
-/* Every range of a file of few terms, in steps: the plan must name just enough bytes. */
+/* Every range of a file of few terms, in steps. The plan must have just enough bytes. */
 START_TEST(ranges_are_cut_to_the_chunks_they_touch)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -141,13 +141,13 @@ START_TEST(past_the_end_unknown_and_empty)
 }
 END_TEST
 
-/* A bit flipped in the terms of a file: no term may reach beyond the list, or backwards. */
+/* A bit is flipped in the terms of a file. No term may reach beyond the chunk list, or backwards. */
 START_TEST(damaged_terms_are_a_conflict)
 {
 	static const char *const terms[] = {
-		"x'00000000'",                /* nothing of it */
-		"x'04000300'",                /* backwards */
-		"x'ffff0000'", "x'00000500'", /* beyond the list */
+		"x'00000000'",                /* an empty term */
+		"x'04000300'",                /* a term that goes backwards */
+		"x'ffff0000'", "x'00000500'", /* terms beyond the list */
 	};
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	struct cairn_hash file = fx_put_four_chunks(f.cas->index, "");
@@ -163,7 +163,7 @@ START_TEST(damaged_terms_are_a_conflict)
 }
 END_TEST
 
-/* A file whose size is too small would be read as if it were whole. */
+/* If the size in the row is too small, a reader would take a part of the file for the whole. */
 START_TEST(a_damaged_size_is_a_conflict)
 {
 	static const char *const sizes[] = {"0", "1", "size - 1", "size + 1"};
@@ -182,9 +182,9 @@ END_TEST
 START_TEST(damaged_offsets_are_a_conflict)
 {
 	static const char *const offsets[] = {
-		"x'0000000000000000'", /* nothing */
-		"x'0500000004000000'", /* backwards */
-		"x'00000000ffff0000'", /* past the end */
+		"x'0000000000000000'", /* an empty span */
+		"x'0500000004000000'", /* a span that goes backwards */
+		"x'00000000ffff0000'", /* a span past the end */
 	};
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	struct cairn_hash file = fx_put_four_chunks(f.cas->index, "");
@@ -214,7 +214,7 @@ static void check_bytes(struct cairn_cas *cas, const struct cairn_hash *file, co
 	ck_assert_uint_eq(plan.ranges[1].end_byte, x->list.spans[6].end);
 }
 
-/* The same chunks may be stored again in another layout. The offsets recorded by the terms are then out of date. */
+/* The same chunks may be stored again in another layout. Then the offsets in the terms are out of date. */
 START_TEST(a_xorb_that_was_repacked_is_planned_by_its_list)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
@@ -298,8 +298,6 @@ START_TEST(ranges_of_a_grant_are_read_strictly)
 }
 END_TEST
 
-/* --- JSON --------------------------------------------------------------------------------------------------------- */
-
 static json_t *written(struct cairn_spill *out)
 {
 	json_error_t error;
@@ -342,7 +340,7 @@ START_TEST(both_forms_name_the_same_ranges)
 	const json_t *fetches = vec_get(vec_get(v1, "fetch_info"), CAS_FIXTURE_XORB);
 	const json_t *groups = vec_get(vec_get(v2, "xorbs"), CAS_FIXTURE_XORB);
 	ck_assert_uint_eq(json_array_size(fetches), 3);
-	ck_assert_uint_eq(json_array_size(groups), 2); /* two ranges in the first address, one in the second */
+	ck_assert_uint_eq(json_array_size(groups), 2); /* two ranges in the first URL, one in the second */
 	const json_t *second = vec_get(json_array_get(groups, 0), "ranges");
 	ck_assert_uint_eq(json_array_size(second), 2);
 	ck_assert_uint_eq(vec_u64(vec_get(json_array_get(second, 1), "bytes"), "end"), 59);

@@ -15,7 +15,7 @@
 struct pass {
 	unsigned n, n_damaged, n_suspect, n_sound, n_lost, n_known_lost, n_unread;
 	uint64_t bytes;
-	unsigned stop_after; /* blocks; 0: never */
+	unsigned stop_after; /* stop after this many blocks; 0: never */
 };
 
 static bool go_on(void *ctx, size_t bytes)
@@ -95,10 +95,10 @@ START_TEST(a_flipped_byte_is_lost_and_comes_back)
 	ck_assert_uint_eq(p.n_lost, 1);
 	ck_assert_uint_eq(noticed(&s), 110);
 	ck_assert_int_eq(cairn_cas_xorb(s.g.f.cas, &s.x.made.hash, &stored_bytes), CAIRN_E_NOT_FOUND);
-	p = scrub_all(&s); /* still damaged, but known */
+	p = scrub_all(&s); /* the damage remains, but is known */
 	ck_assert_uint_eq(p.n_lost, 1);
 	ck_assert_uint_eq(noticed(&s), 110);
-	ck_assert_int_eq(tempdir_count(&s.g.f.dir, "damaged"), 0); /* some of it can be read */
+	ck_assert_int_eq(tempdir_count(&s.g.f.dir, "damaged"), 0); /* some chunks can be read, so the object stays */
 	ck_assert_int_eq(gc_put_xorb(s.g.f.cas, &s.x, &inserted), CAIRN_OK);
 	ck_assert(inserted);
 	is_whole(&s);
@@ -134,7 +134,7 @@ START_TEST(a_truncated_object)
 }
 END_TEST
 
-/* A copy that cannot be opened proves nothing about the xorb. */
+/* A copy that cannot be opened shows nothing about the xorb. */
 START_TEST(an_object_that_cannot_be_read)
 {
 	CLEANUP(gc_stock_fini) struct gc_stock s;
@@ -151,7 +151,7 @@ START_TEST(an_object_that_cannot_be_read)
 }
 END_TEST
 
-/* Packs all objects. A copy of xorb x is then written back to the object folder. */
+/* Packs all objects. Then writes a copy of xorb x back to the object folder. */
 static void pack_and_unpack(struct gc_stock *s)
 {
 	struct cairn_pack_report report;
@@ -204,7 +204,7 @@ START_TEST(a_damaged_copy_behind_a_sound_one_stays)
 		tempdir_flip_bit(pack, at);
 	struct pass p = scrub_all(&s);
 	ck_assert_uint_eq(p.n_damaged, 2);
-	ck_assert_uint_eq(p.n_sound, 1); /* x; the other xorb was in the pack only */
+	ck_assert_uint_eq(p.n_sound, 1); /* x counts; the other xorb is in the pack only */
 	ck_assert_uint_eq(p.n_lost, 1);
 	ck_assert_int_eq(tempdir_count(&s.g.f.dir, "objects"), 1);
 	ck_assert_int_eq(tempdir_count(&s.g.f.dir, "damaged"), 0);

@@ -7,7 +7,7 @@
 
 static const uint8_t ANN[CAIRN_SHA256_BYTES] = {1}, BOB[CAIRN_SHA256_BYTES] = {2};
 
-static struct cairn_diag unsaid; /* nothing fails */
+static struct cairn_diag unsaid; /* not used, because nothing fails */
 
 static bool is_anns(struct sessions *s, const char *text)
 {
@@ -38,7 +38,7 @@ START_TEST(begins_and_ends)
 }
 END_TEST
 
-/* The number of sessions of each key is bounded. Other keys' sessions stay. */
+/* The number of sessions of each key is limited. Sessions of other keys stay. */
 START_TEST(one_key_ends_its_own)
 {
 	struct sessions *s = sessions_new(NULL);
@@ -57,7 +57,7 @@ START_TEST(one_key_ends_its_own)
 }
 END_TEST
 
-/* An account can make many keys. The sessions of all its keys together are bounded. */
+/* An account can make many keys, so the sessions of all its keys together are limited. */
 START_TEST(one_account_ends_its_own)
 {
 	enum { ANN_ID = 1, BOB_ID };

@@ -1,5 +1,5 @@
-/* Looking at a shard before verifying it: which xorbs and files are asked for. The index of these tests leaves xorbs
- * to be asked one by one, so nothing is found. For a server's results see tests/contract/postgres_lookup_contract.c. */
+/* Lookups before a shard is verified: which xorbs and files they ask for. The index of these tests answers only single
+ * questions, so these lookups find nothing. For results of a server see tests/contract/postgres_lookup_contract.c. */
 #include "cas/put/shard_lookup.h"
 #include "support/index_fixture.h"
 #include "support/made.h"
@@ -56,7 +56,7 @@ static bool is_asked(const struct made_xorb *xorb, uint32_t place)
 	return cairn_hash_equal(&lookup.asked.xorbs[place], &xorb->hash);
 }
 
-/* Described xorbs come first, in their order. Each xorb that only terms name follows once. */
+/* Described xorbs come first, in their order. Xorbs that only terms name follow, once each. */
 START_TEST(test_names_described_xorbs_first)
 {
 	const struct made_term first[] = {{&x[2], 0, 3}, {&x[0], 0, 2}, {&x[2], 4, 5}}, second[] = {{&x[3], 1, 2}};
@@ -113,7 +113,7 @@ START_TEST(test_a_truncated_shard)
 }
 END_TEST
 
-/* A shard with one xorb or one file more than there is room for. */
+/* A shard with one xorb or one file more than fit. */
 START_TEST(test_a_shard_above_the_limits)
 {
 	enum { XORBS = CAIRN_INDEX_LOOKUP_XORBS_MAX, FILES = CAIRN_INDEX_LOOKUP_FILES_MAX };

@@ -12,7 +12,7 @@ static int64_t long_ago_ms(void)
 	return cairn_clock_mono_ms() - CAIRN_SLOW_WRITE_MS;
 }
 
-/* Waits as a write does that waits for a disk. */
+/* Sleeps, so that the thread has waited once, as for a slow disk. */
 static void wait_a_little(void)
 {
 	(void)poll(NULL, 0, 1);
@@ -23,7 +23,7 @@ START_TEST(a_quick_write_says_nothing)
 	struct cairn_slow_disk d = {0};
 	struct cairn_slow_write write = cairn_slow_disk_begin(&d);
 	wait_a_little();
-	write.began_ms = cairn_clock_mono_ms() + 1; /* whatever time has passed */
+	write.began_ms = cairn_clock_mono_ms() + 1; /* so that no time seems to have passed */
 	cairn_slow_disk_end(&d, write);
 	ck_assert_uint_eq(atomic_load(&d.n_slow), 0);
 	ck_assert(!cairn_slow_disk_is_slow(&d));
@@ -45,7 +45,7 @@ START_TEST(a_slow_one_is_remembered_for_a_while)
 }
 END_TEST
 
-/* The thread had no processor, which is not the disk's fault. */
+/* The write took long because the thread had no processor, so the disk does not count as slow. */
 START_TEST(a_write_that_did_not_wait_is_not_slow)
 {
 	struct cairn_slow_disk d = {0};

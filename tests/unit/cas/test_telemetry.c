@@ -1,4 +1,4 @@
-/* Rows of telemetry whose writes nobody waits for. Reading them by HTTP is tested with the clients. */
+/* Telemetry rows whose writes nobody waits for. Reading the rows by HTTP is tested with the clients. */
 #include "cas/service/telemetry.h"
 #include "index/daemon/telemetry.h"
 #include "support/cas_fixture.h"
@@ -13,7 +13,7 @@
 
 enum { WAIT_NS = 200 * 1000 * 1000 };
 
-/* Blocks the index's writer until another thread has closed the cas, or had enough time for that. */
+/* Blocks the index's writer until another thread has closed the cas, or had enough time to do so. */
 struct plug {
 	struct cairn_index_add_telemetry add;
 	pthread_mutex_t lock;

@@ -1,4 +1,4 @@
-/* Verified chunk lists: for which object each is kept, which are evicted, and that readers may keep an evicted list. */
+/* Verified chunk lists: for which object each is kept, which are evicted, and that readers may keep an evicted one. */
 #include "cas/stats.h"
 #include "cas/verified_lists.h"
 #include "support/run.h"
@@ -40,7 +40,7 @@ static void put(const struct cairn_hash *xorb, uint64_t identity, uint32_t n, ui
 	cas_verified_lists_put(cache, xorb, identity, &list);
 }
 
-/* @return the value that fills the list; UINT32_MAX: the list is not cached */
+/* Returns the value that fills the list; UINT32_MAX: the list is not cached. */
 static uint32_t got(const struct cairn_hash *xorb, uint64_t identity)
 {
 	CLEANUP(cas_verified_list_unrefp)
@@ -111,7 +111,7 @@ static uint64_t bytes_of_one(uint32_t n)
 	return bytes;
 }
 
-/* There is room for three lists, in one bucket or each in its own. */
+/* The cache has room for three lists, in one bucket or each in its own. */
 START_TEST(the_least_recently_used_goes_first)
 {
 	uint64_t step = _i == 0 ? 1 : SAME_BUCKET, bytes = bytes_of_one(100);

@@ -1,4 +1,4 @@
-/* An upload that fails does not hold up others of the same xorb, while its own client still waits for the answer. */
+/* An upload that fails does not hold up other uploads of its xorb, while its own client still waits for the answer. */
 #include "cas/cas.h"
 #include "cas/internal.h"
 #include "cas/put/put_xorb.h"
@@ -43,7 +43,7 @@ START_TEST(a_failed_upload_delays_no_other)
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("xorbs/" CAS_FIXTURE_XORB);
 	char path[4200];
-	/* Puts a file where the object's folder has to be. */
+	/* puts a file where the object's folder has to be */
 	(void)snprintf(path, sizeof(path), "%s/objects/%.2s", f.dir.path, CAS_FIXTURE_XORB);
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_ge(fd, 0);
@@ -116,7 +116,7 @@ START_TEST(an_upload_refused_by_a_full_queue_delays_no_other)
 }
 END_TEST
 
-/* Counts what the store is asked to remove. */
+/* Counts the objects that the store is asked to remove. */
 static _Atomic unsigned n_removals;
 static const struct cairn_store_backend *asked;
 
@@ -148,7 +148,7 @@ static void frozen_done(void *ctx, enum cairn_status status, bool inserted, cons
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* A store may be silent for long, and all writes wait for the writer. */
+/* A store may be silent for long, and all writes would wait for the writer. */
 START_TEST(the_writer_of_a_frozen_index_does_not_ask_the_store)
 {
 	CLEANUP(cas_fixture_fini) struct cas_fixture f = cas_fixture_new();

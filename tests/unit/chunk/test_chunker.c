@@ -19,7 +19,7 @@ static void chunker_check_sha256(const struct vec_bytes *content, const char *ex
 	ck_assert_str_eq(text, expected);
 }
 
-/* Cuts, hashes and sums up one input, and compares all of it with the reference client's results. */
+/* Cuts and hashes one input, and compares the results with the reference client's. */
 static void chunker_check_file(const json_t *file)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes content = vec_make(vec_get(file, "spec"));
@@ -71,7 +71,7 @@ START_TEST(chunker_cuts_every_input_as_the_reference)
 }
 END_TEST
 
-/* The small inputs are also kept as files. The generator must make the same bytes. */
+/* The small inputs also exist as files. The generator must make the same bytes. */
 START_TEST(chunker_inputs_agree_with_kept_files)
 {
 	static const char *const NAMES[] = {"empty", "one_byte", "small", "b8191", "b8192", "b8193"};
@@ -86,7 +86,7 @@ START_TEST(chunker_inputs_agree_with_kept_files)
 }
 END_TEST
 
-/* Only the 64 bytes before the first possible boundary decide it; bytes before them have no influence. */
+/* Only the 64 bytes before the first possible boundary decide about it; earlier bytes have no influence. */
 START_TEST(chunker_looks_at_64_bytes_only)
 {
 	CLEANUP(vec_json_freep) json_t *files = vec_json("files.json");

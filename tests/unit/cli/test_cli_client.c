@@ -39,7 +39,7 @@ static void *server_run(void *ctx)
 	char request[4096];
 	size_t n = 0;
 	int peer = accept(s->fd, NULL, NULL);
-	cairn_fd_closep(&s->fd); /* later connections are refused */
+	cairn_fd_closep(&s->fd); /* refuses later connections */
 	while (n < 4 || memcmp(request + n - 4, "\r\n\r\n", 4) != 0) {
 		ssize_t got = read(peer, request + n, 1);
 		if (got != 1 || ++n == sizeof(request))
@@ -69,8 +69,8 @@ static struct client *client_of(const struct server *s, unsigned retries)
 	return c;
 }
 
-/* Replaces the C library's function, with which the client waits between two attempts. It returns at once, and
- * starts COMES_BACK, if it is set. */
+/* Replaces the C library's function with which the client waits between two tries. It returns at once, and starts
+ * COMES_BACK, if that is set. */
 int client_waits(const struct timespec *wanted, struct timespec *left) __asm__("nanosleep");
 static struct server *COMES_BACK;
 static unsigned N_WAITS;
@@ -108,13 +108,13 @@ START_TEST(a_server_that_was_there_may_come_back)
 	ck_assert_msg(get(c, &diag) == CAIRN_OK, "%s", diag.text);
 	ck_assert_int_eq(pthread_join(s.thread, NULL), 0);
 	ck_assert_uint_eq(N_WAITS, 1);
-	ck_assert_int_eq(get(c, &diag), CAIRN_E_BUSY); /* and then finally */
+	ck_assert_int_eq(get(c, &diag), CAIRN_E_BUSY); /* the retries are used up */
 	ck_assert_uint_eq(N_WAITS, 4);
 	ck_assert_str_eq(diag.rule, "server.connection");
 }
 END_TEST
 
-START_TEST(a_server_that_never_was_there_is_told_at_once)
+START_TEST(a_server_that_never_answered_is_reported_at_once)
 {
 	struct server s;
 	struct cairn_diag diag = {0};
@@ -129,7 +129,7 @@ START_TEST(a_server_that_never_was_there_is_told_at_once)
 }
 END_TEST
 
-START_TEST(an_error_is_told_with_all_that_the_server_said)
+START_TEST(an_error_shows_all_that_the_server_sent)
 {
 	static const char BODY[] = "{\"error\":{\"code\":\"shard.range_hash\",\"message\":\"wrong\",\"offset\":48,"
 				   "\"expected\":\"aa\",\"actual\":\"bb\"},\"request_id\":\"r-17\"}";
@@ -151,7 +151,7 @@ START_TEST(an_error_is_told_with_all_that_the_server_said)
 }
 END_TEST
 
-/* A proxy's error page, or a server of another kind. */
+/* An answer such as a proxy's error page, or from a server of another kind. */
 START_TEST(an_answer_of_many_values)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf answer = cairn_buf_init(UINT64_C(4) * CLIENT_VALUES_MAX);
@@ -188,8 +188,8 @@ int main(void)
 	TCase *tc = tcase_create("cli_client");
 	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, a_server_that_was_there_may_come_back);
-	tcase_add_test(tc, a_server_that_never_was_there_is_told_at_once);
-	tcase_add_test(tc, an_error_is_told_with_all_that_the_server_said);
+	tcase_add_test(tc, a_server_that_never_answered_is_reported_at_once);
+	tcase_add_test(tc, an_error_shows_all_that_the_server_sent);
 	tcase_add_test(tc, an_error_without_words);
 	tcase_add_test(tc, an_answer_of_many_values);
 	suite_add_tcase(suite, tc);

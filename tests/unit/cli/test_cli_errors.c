@@ -10,7 +10,7 @@
 static const char NASTY[] = "a\x1b[2J\tb\n\x7f\xc3\xa4\xc2\x9b\xe2\x80\xae\x9b";
 static const char SHOWN[] = "a\\x1b[2J\\x09b\\x0a\\x7f\xc3\xa4\\u009b\\u202e\\x9b";
 
-/* Catches standard error from here on. @return the file that it goes to */
+/* Redirects standard error from here on. @return the file that gets it */
 static FILE *caught_begin(void)
 {
 	FILE *f = tmpfile();

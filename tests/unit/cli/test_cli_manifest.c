@@ -1,4 +1,4 @@
-/* Manifests: written and read back, and what a manifest from a stranger must not contain. */
+/* Manifests are written and read back. A manifest from a stranger may not contain everything. */
 #include "cli/common/manifest.h"
 #include "support/run.h"
 
@@ -28,7 +28,7 @@ START_TEST(written_and_read_back)
 		ck_assert_int_eq(add(&m, paths[i], 0640 + (unsigned)i), CAIRN_OK);
 	manifest_sort(&m);
 	ck_assert_str_eq(m.files[0].path, "a");
-	ck_assert_str_eq(m.files[1].path, "a.txt"); /* as bytes: . before / */
+	ck_assert_str_eq(m.files[1].path, "a.txt"); /* sorted as bytes: "." comes before "/" */
 	ck_assert_str_eq(m.files[2].path, "a/b");
 	manifest_write(&text, &m);
 	ck_assert_int_eq(text.status, CAIRN_OK);
@@ -52,12 +52,28 @@ static const struct {
 	const char *path;
 	bool safe, writable;
 } PATHS[] = {
-	{"a", true, true},        {"a/b/c", true, true},    {"...", true, true},           {".a", true, true},
-	{"a..", true, true},      {"a\\..\\b", true, true}, /* one name, where / parts names */
-	{"\xc3\xa4", true, true}, {"\xe4", true, false},    {"\xed\xa0\x80", true, false}, {"", false, false},
-	{"/", false, false},      {"/a", false, false},     {"a/", false, false},          {"a//b", false, false},
-	{".", false, false},      {"..", false, false},     {"../a", false, false},        {"a/..", false, false},
-	{"a/../b", false, false}, {"./a", false, false},    {"a/.", false, false},
+	{"a", true, true},
+	{"a/b/c", true, true},
+	{"...", true, true},
+	{".a", true, true},
+	/* one name; several where backslashes separate */
+	{"a..", true, true},
+	{"a\\..\\b", true, true},
+	{"\xc3\xa4", true, true},
+	{"\xe4", true, false},
+	{"\xed\xa0\x80", true, false},
+	{"", false, false},
+	{"/", false, false},
+	{"/a", false, false},
+	{"a/", false, false},
+	{"a//b", false, false},
+	{".", false, false},
+	{"..", false, false},
+	{"../a", false, false},
+	{"a/..", false, false},
+	{"a/../b", false, false},
+	{"./a", false, false},
+	{"a/.", false, false},
 };
 
 START_TEST(paths)

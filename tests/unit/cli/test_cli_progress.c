@@ -63,9 +63,9 @@ START_TEST(unknown_figures_are_not_shown)
 	p.marks[0].at_ms = 10900; /* too short a time to measure a rate */
 	ck_assert_str_eq(line_of(&p, 100 * MIB, 79), "100.0 MiB");
 	p.total_bytes = 400 * MIB;
-	memset(p.marks, 0, sizeof(p.marks)); /* nothing was drawn yet */
+	memset(p.marks, 0, sizeof(p.marks)); /* nothing was drawn so far */
 	ck_assert_str_eq(line_of(&p, 500 * MIB, 79),
-			 "[##############################] 500.0 MiB of 500.0 MiB"); /* it grew */
+			 "[##############################] 500.0 MiB of 500.0 MiB"); /* the file has grown */
 }
 END_TEST
 

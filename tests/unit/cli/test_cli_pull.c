@@ -1,4 +1,4 @@
-/* A pull reads untrusted input: a server's plans and an earlier pull's state. Tests these, and where a pull writes. */
+/* Tests how a pull reads untrusted input, plans of a server and the state of an earlier pull, and where it writes. */
 #include "cli/pull/pull_plan.h"
 #include "cli/pull/pull_state.h"
 #include "cli/pull/pull_target.h"
@@ -28,8 +28,6 @@ static enum cairn_status parse(struct pull_plan *plan, const char *json, uint64_
 	return pull_plan_parse(plan, (const uint8_t *)json, strlen(json), first, end, file, NULL);
 }
 
-/* --- plans -------------------------------------------------------------------------------------------------------- */
-
 START_TEST(a_plan_of_two_xorbs)
 {
 	CLEANUP(pull_plan_fini) struct pull_plan plan = {0};
@@ -44,7 +42,7 @@ START_TEST(a_plan_of_two_xorbs)
 	ck_assert_uint_eq(plan.n_units, 3);
 	ck_assert_uint_eq(plan.terms[2].at, 1350);
 	ck_assert_uint_eq(plan.terms[2].slot, 4);
-	/* Units are ordered by xorb hash, then in the plan's order. Terms 0 and 3 share one. */
+	/* Units are ordered by the hash of the xorb, then as in the plan. Terms 0 and 3 share one unit. */
 	ck_assert_uint_eq(plan.units[0].n_uses, 1);
 	ck_assert_uint_eq(plan.uses[plan.units[0].first_use], 1);
 	ck_assert_uint_eq(plan.uses[plan.units[1].first_use], 2);
@@ -79,11 +77,11 @@ static const struct {
 	{"no URL", PLAN(0, TERM(A, 100, 0, 1), XORB(A, "{\"ranges\":[" RANGE(0, 1, 0, 9) "]}"))},
 };
 
-START_TEST(a_plan_that_cannot_be)
+START_TEST(contradictory_plans_are_refused)
 {
 	struct pull_plan plan;
 	ck_assert_msg(parse(&plan, BAD_PLANS[_i].json, 0, 100, 100) == CAIRN_E_MISMATCH, "%s", BAD_PLANS[_i].why);
-	ck_assert_ptr_null(plan.terms); /* nothing is left behind */
+	ck_assert_ptr_null(plan.terms); /* nothing remains allocated */
 }
 END_TEST
 
@@ -138,8 +136,6 @@ START_TEST(a_plan_of_many_values)
 	ck_assert_int_eq(status, _i == 0 ? CAIRN_OK : CAIRN_E_MISMATCH);
 }
 END_TEST
-
-/* --- state -------------------------------------------------------------------------------------------------------- */
 
 static struct pull_chunk chunk_of(uint64_t at, uint64_t bytes)
 {
@@ -197,7 +193,7 @@ START_TEST(windows_come_back_sorted)
 
 	CLEANUP(pull_chunks_fini) struct pull_chunks a = {0}, b = {0}, c = {0};
 	ck_assert_int_eq(pull_state_read(&f.s, PULL_STATE_HEADER_BYTES, &a, &next, NULL), CAIRN_OK);
-	ck_assert_uint_eq(a.n, 2); /* each place once */
+	ck_assert_uint_eq(a.n, 2); /* each offset once */
 	ck_assert_uint_eq(a.at[0].at, 0);
 	ck_assert_uint_eq(a.at[1].at, 100);
 	ck_assert_uint_eq(a.at[1].bytes, 50);
@@ -250,8 +246,6 @@ START_TEST(a_state_of_many_pages)
 }
 END_TEST
 
-/* --- the target --------------------------------------------------------------------------------------------------- */
-
 /* Replaces the C library's function: notes which mode a file had when it was synced. */
 static mode_t SYNCED[8];
 static size_t N_SYNCED;
@@ -266,7 +260,7 @@ int fsync(int fd)
 	return (int)syscall(SYS_fsync, fd);
 }
 
-/* A kill during the sync of a large file must not leave a partial file that only root can write to. */
+/* A kill during the sync of a large file must not leave a partial file that only root can write. */
 START_TEST(a_part_is_writable_until_it_is_durable)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
@@ -280,7 +274,7 @@ START_TEST(a_part_is_writable_until_it_is_durable)
 	ck_assert_int_eq(pull_target_finish(&t, &job, NULL), CAIRN_OK);
 	ck_assert_int_eq(stat(path, &st), 0);
 	ck_assert_int_eq(st.st_mode & 0777, 0444);
-	ck_assert_uint_eq(N_SYNCED, 1); /* the mode becomes durable with the whole pulled folder */
+	ck_assert_uint_eq(N_SYNCED, 1); /* the mode becomes durable with the whole folder */
 	ck_assert_int_eq(SYNCED[0] & S_IWUSR, S_IWUSR);
 	ck_assert_int_eq(tempdir_count(&dir, ""), 1);
 	close(dir_fd);
@@ -292,7 +286,7 @@ int main(void)
 	Suite *s = suite_create("cli_pull");
 	TCase *t = tcase_create("plans, state and target");
 	tcase_add_test(t, a_plan_of_two_xorbs);
-	tcase_add_loop_test(t, a_plan_that_cannot_be, 0, sizeof(BAD_PLANS) / sizeof(BAD_PLANS[0]));
+	tcase_add_loop_test(t, contradictory_plans_are_refused, 0, sizeof(BAD_PLANS) / sizeof(BAD_PLANS[0]));
 	tcase_add_test(t, a_plan_of_too_many_chunks);
 	tcase_add_test(t, a_plan_cut_anywhere);
 	tcase_add_loop_test(t, a_plan_of_many_values, 0, 2);

@@ -18,7 +18,7 @@ START_TEST(files_of_the_reference_client)
 	for (size_t i = 0; i < json_array_size(files); i++) {
 		const json_t *f = json_array_get(files, i);
 		if (vec_u64(f, "size") > 10 * 1000 * 1000)
-			continue; /* covered by the chunker's test */
+			continue; /* the chunker's test covers this file */
 		CLEANUP(vec_bytes_fini) struct vec_bytes bytes = vec_make(vec_get(f, "spec"));
 		tempdir_write(&dir, "file", bytes.bytes, bytes.len);
 		CLEANUP(cut_seen_fini) struct cut_seen seen = cut_seen_new(f);
@@ -64,7 +64,7 @@ START_TEST(times_with_units)
 {
 	static const struct {
 		const char *text;
-		int64_t s; /* 0: refused */
+		int64_t s; /* expected seconds; 0: refused */
 	} cases[] = {{"1", 1},      {"90s", 90},      {"15m", 900},
 		     {"1h", 3600},  {"30d", 2592000}, {"36600d", INT64_C(3162240000)},
 		     {"36601d", 0}, {"0", 0},         {"-1h", 0},

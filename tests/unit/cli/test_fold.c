@@ -1,4 +1,4 @@
-/* FOLD files: the peer's in both dialects, our own, damaged ones, and repairs of damage. */
+/* FOLD files: the peer's in both dialects, our own, damaged ones, and repaired ones. */
 #include "archive/fold/reader.h"
 #include "archive/fold/writer.h"
 #include "base/bytes.h"
@@ -15,8 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- helpers ------------------------------------------------------------------------------------------------------ */
-
 static enum cairn_status fold_open_bytes(struct cairn_fold **f, const struct vec_bytes *b, struct cairn_diag *diag)
 {
 	struct cairn_fold_source source = {.fd = -1, .bytes = b->bytes, .len = b->len};
@@ -24,7 +22,7 @@ static enum cairn_status fold_open_bytes(struct cairn_fold **f, const struct vec
 	return cairn_fold_open(f, &source, diag);
 }
 
-/* Opens the file and reads every chunk. @return the first refusal */
+/* Opens the file and reads every chunk. @return the first failure */
 static enum cairn_status fold_read_all(const struct vec_bytes *b, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_fold_closep) struct cairn_fold *f = NULL;
@@ -57,7 +55,7 @@ static struct cairn_fold_data fold_get(struct cairn_fold *f, const char *name, b
 	return data;
 }
 
-/* A file of these chunks, as bytes. */
+/* Returns a file of these chunks, as bytes. */
 static struct vec_bytes fold_write(const struct cairn_fold_writer_options *options, const struct vec_bytes *payloads,
 				   size_t n, const char *metadata)
 {
@@ -87,8 +85,6 @@ static struct vec_bytes fold_random(size_t len, uint64_t seed, unsigned mask)
 		b.bytes[i] = (uint8_t)(vec_splitmix64(&seed) & mask);
 	return b;
 }
-
-/* --- files of others ---------------------------------------------------------------------------------------------- */
 
 START_TEST(fold_reads_golden_files)
 {
@@ -196,9 +192,7 @@ START_TEST(fold_ignores_bytes_behind_the_index)
 }
 END_TEST
 
-/* --- indexes ------------------------------------------------------------------------------------------------------ */
-
-#define HASH "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" /* the hash of an empty input */
+#define HASH "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" /* the hash of empty input */
 #define ENTRY(name, offset, fields)                                                                                    \
 	"{\"name\":\"" name "\",\"ctype\":\"DATA\",\"flags\":0,\"offset\":" offset                                     \
 	",\"header_len\":32,\"uncomp_len\":0,\"crc32c\":0,\"sha256\":\"" HASH "\"," fields "}"
@@ -206,7 +200,7 @@ END_TEST
 #define INDEX_OF(entries)  "{\"format\":\"fold\",\"chunks\":[" entries "]}"
 #define INDEX_WITH(member) "{\"format\":\"fold\",\"chunks\":[" ENTRY("a", "28", EMPTY) "]," member "}"
 
-/* A file of one empty chunk header at 28 and one at 60, and this index at 92. */
+/* Returns a file with an empty chunk header at 28 and one at 60, and this index at 92. */
 static struct vec_bytes fold_with_index(const char *index)
 {
 	size_t len = strlen(index);
@@ -292,8 +286,6 @@ START_TEST(fold_checks_the_index)
 }
 END_TEST
 
-/* --- files of ours ------------------------------------------------------------------------------------------------ */
-
 START_TEST(fold_reads_back_written_chunks)
 {
 	static const size_t lengths[] = {0, 1, 190, 191, 192, 223, 224, 238, 239, 240, 478, 479, 5000, 200000, 1000000};
@@ -329,7 +321,7 @@ START_TEST(fold_reads_back_written_chunks)
 }
 END_TEST
 
-/* Writing the chunks of another implementation's file again gives the same bytes. */
+/* The chunks of another implementation's file, written again, give the same bytes. */
 START_TEST(fold_weaves_as_others_do)
 {
 	for (unsigned n = 16; n <= 64; n *= 2) {
@@ -404,7 +396,7 @@ START_TEST(fold_sees_damaged_parity)
 	CLEANUP(vec_bytes_fini) struct vec_bytes b = fold_write(&options, &payload, 1, NULL);
 	CLEANUP(cairn_fold_closep) struct cairn_fold *f = NULL;
 	struct cairn_diag diag;
-	b.bytes[28 + 32 + 240] ^= 1; /* in the first word's parity */
+	b.bytes[28 + 32 + 240] ^= 1; /* in the parity of the first code word */
 	ck_assert_int_eq(fold_open_bytes(&f, &b, &diag), CAIRN_OK);
 	CLEANUP(cairn_fold_data_fini) struct cairn_fold_data blind = fold_get(f, "chunk 0", false);
 	CLEANUP(cairn_fold_data_fini) struct cairn_fold_data seen = fold_get(f, "chunk 0", true);

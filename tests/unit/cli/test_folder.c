@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How many calls until the failing one; 0: none fails. */
+/* How many calls until one fails; 0: no call fails. */
 static struct fault {
 	int at, error;
 } read_fault, look_fault;
@@ -65,8 +65,6 @@ static int open_folder(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* --- the walk ----------------------------------------------------------------------------------------------------- */
-
 static void make_three(const struct tempdir *dir)
 {
 	tempdir_write(dir, "b", "", 0);
@@ -106,7 +104,7 @@ START_TEST(an_error_is_no_end)
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
 	int n;
 	make_three(&dir);
-	for (int at = 1; at <= 6; at++) { /* "." and "..", and the end, too */
+	for (int at = 1; at <= 6; at++) { /* counts "." and "..", and the end */
 		CLEANUP(cairn_folder_names_fini) struct cairn_folder_names names = {0};
 		read_fault = (struct fault){at, EIO};
 		ck_assert_int_eq(count(dir.path, &n), CAIRN_E_IO);
@@ -217,7 +215,7 @@ static void make_objects(const struct tempdir *dir)
 	ck_assert_int_eq(open_store(&store, dir), CAIRN_OK);
 	store_put_new(store, "one", "1");
 	store_put_new(store, "two", "2");
-	tempdir_write(dir, "packs/none.shard", "", 0); /* listed, but not served */
+	tempdir_write(dir, "packs/none.shard", "", 0); /* this pack is listed, but not served */
 }
 
 static enum cairn_status count_object(void *ctx, const struct cairn_hash *hash, uint64_t bytes)
@@ -262,7 +260,7 @@ static enum cairn_status read_cache(const struct tempdir *dir, size_t *n)
 	return status;
 }
 
-/* A folder is imported in another way if it only holds other caches. */
+/* A folder with nothing but other caches is imported in another way. */
 static enum cairn_status read_other_cache(const struct tempdir *dir, size_t *n)
 {
 	struct cairn_diag diag = {0};
@@ -298,16 +296,16 @@ static enum cairn_status remove_tree(const struct tempdir *dir, size_t *n)
 
 static const struct {
 	void (*make)(const struct tempdir *dir);
-	enum cairn_status (*read)(const struct tempdir *dir, size_t *n); /* @param[out] n  what was found */
+	enum cairn_status (*read)(const struct tempdir *dir, size_t *n); /* @param[out] n  number of names found */
 	size_t n;
-	int reads; /* readdir() is called at least this often */
+	int reads; /* readdir() is called at least so often */
 } USERS[] = {
 	{make_backups, read_backups, 2, 4},  {make_array, read_array, 2, 4}, {make_keys, read_keys, 2, 4},
 	{make_objects, read_objects, 2, 12}, {make_cache, read_cache, 3, 8}, {make_cache, read_other_cache, 1, 1},
 	{make_tree, read_tree, 2, 6},        {make_tree, remove_tree, 0, 3},
 };
 
-/* Each call of one kind fails once. The user must return an error, whatever it read otherwise. */
+/* Each call of one kind fails once. The user must return an error, whatever else it read. */
 static int sweep(int user, struct fault *fault)
 {
 	for (int at = 1;; at++) {

@@ -1,4 +1,4 @@
-/* Sorting in memory and through a file: every record comes once, in order, and equal records keep their order. */
+/* Sorting in memory and through a file. Every record comes once, in order, and equal records keep their order. */
 #include "base/bytes.h"
 #include "base/fd.h"
 #include "cli/export/sorter.h"
@@ -35,7 +35,8 @@ static void fixture_init(struct fixture *f)
 	ck_assert_int_eq(cairn_sorter_new(&f->sorter, &options), CAIRN_OK);
 }
 
-/* Keys have few values, so that many are equal, also in their first 8 bytes. The record's number follows the key. */
+/* Adds a record. Keys have few values, so that many are equal, also in their first 8 bytes. The number of the record
+ * follows the key. */
 static void add(struct fixture *f, uint64_t *seed, uint32_t i)
 {
 	uint8_t record[RECORD] = {0};

@@ -44,7 +44,7 @@ static void must_open(struct cairn_data_dir_options options)
 	ck_assert_str_eq(cairn_data_dir_path(data), dir.path);
 }
 
-/* @return the rule of the refusal */
+/* Tries to open the folder. @return the rule of the refusal */
 static const char *refusal(struct cairn_data_dir_options options, enum cairn_status expected)
 {
 	ck_assert_int_eq(open_as(options), expected);
@@ -151,7 +151,7 @@ START_TEST(a_lost_index_is_refused)
 	cairn_data_dir_freep(&data);
 	CLEANUP(tempdir_textp) char *index = tempdir_path(&dir, "index.sqlite");
 	ck_assert_int_eq(unlink(index), 0);
-	must_open((struct cairn_data_dir_options){0}); /* no object yet, so the index has lost nothing */
+	must_open((struct cairn_data_dir_options){0}); /* no object was stored so far, so the index has lost nothing */
 	put_object();
 	cairn_data_dir_freep(&data);
 	ck_assert_int_eq(unlink(index), 0);
@@ -184,7 +184,7 @@ START_TEST(another_store_may_be_named)
 }
 END_TEST
 
-/* The folder keeps the name of a store that did not answer, since the store may have accepted it. */
+/* If a store did not answer, its name stays in the folder, because the store may have accepted the folder. */
 START_TEST(a_store_that_does_not_answer_is_kept)
 {
 	static const char STORE[] = "s3://bucket/p?endpoint=http://127.0.0.1:9";
@@ -202,7 +202,7 @@ START_TEST(a_store_that_does_not_answer_is_kept)
 }
 END_TEST
 
-/* A store that refused never accepted the folder, so another store may be named. */
+/* A store that refused has not accepted the folder, so another store may be named. */
 START_TEST(a_store_that_refuses_is_not_kept)
 {
 	ck_assert_int_eq(unsetenv("AWS_ACCESS_KEY_ID") | unsetenv("AWS_SHARED_CREDENTIALS_FILE"), 0);
@@ -213,7 +213,7 @@ START_TEST(a_store_that_refuses_is_not_kept)
 }
 END_TEST
 
-/* The URL of an index is not kept before the index has answered. */
+/* The URL of an index is not stored before the index has answered. */
 START_TEST(an_index_that_does_not_answer)
 {
 	static const char INDEX[] = "postgres://127.0.0.1:1/x";
@@ -224,7 +224,7 @@ START_TEST(an_index_that_does_not_answer)
 }
 END_TEST
 
-/* A folder that names an index elsewhere accepts no other one. */
+/* A folder that names an index elsewhere accepts no other index. */
 START_TEST(an_index_elsewhere)
 {
 	static const char TEXT[] = "postgres://127.0.0.1:1/x\n0123456789abcdef0123456789abcdef\n";

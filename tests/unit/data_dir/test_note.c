@@ -1,4 +1,4 @@
-/* Notes: a written note reads back, and files that are not notes are refused. */
+/* Notes: a written note can be read, and files that are not notes are refused. */
 #include "data_dir/note.h"
 #include "support/run.h"
 #include "support/tempdir.h"
@@ -15,7 +15,7 @@ static int64_t a, b;
 static void setup(void)
 {
 	dir = tempdir_new();
-	CLEANUP(tempdir_textp) char *tmp = tempdir_path(&dir, "tmp"); /* every data folder has one */
+	CLEANUP(tempdir_textp) char *tmp = tempdir_path(&dir, "tmp"); /* every data folder has a folder tmp */
 	ck_assert_int_eq(mkdir(tmp, 0700), 0);
 	a = 1;
 	b = 2;
@@ -87,7 +87,7 @@ START_TEST(malformed_notes_are_ignored)
 }
 END_TEST
 
-START_TEST(a_folder_that_takes_none)
+START_TEST(a_file_in_place_of_the_notes_folder_is_an_error)
 {
 	CLEANUP(tempdir_textp) char *path = tempdir_path(&dir, "notes");
 	const struct cairn_note_field field = {"a", &a};
@@ -99,7 +99,7 @@ START_TEST(a_folder_that_takes_none)
 }
 END_TEST
 
-/* root writes notes in a folder that another user may fill. */
+/* root writes notes into a folder where another user may put links. */
 START_TEST(links_are_not_followed)
 {
 	static const char *const LINKS[] = {"tmp/n", "notes/n", "tmp", "notes"};
@@ -143,7 +143,7 @@ int main(void)
 	tcase_add_test(tc, a_note_is_read_as_it_was_written);
 	tcase_add_test(tc, others_fields);
 	tcase_add_test(tc, malformed_notes_are_ignored);
-	tcase_add_test(tc, a_folder_that_takes_none);
+	tcase_add_test(tc, a_file_in_place_of_the_notes_folder_is_an_error);
 	tcase_add_test(tc, links_are_not_followed);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

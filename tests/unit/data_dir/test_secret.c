@@ -1,4 +1,4 @@
-/* The file of the secret, and the keys derived from it. */
+/* The secret's file, and the keys that are derived from the secret. */
 #include "cas/dedupe_key.h"
 #include "support/run.h"
 #include "support/tempdir.h"
@@ -129,7 +129,7 @@ START_TEST(keys_differ)
 	ck_assert(cairn_hash_equal(&again, &keys[4]));
 	secret.bytes[secret.len - 1] ^= 1;
 	ck_assert_int_eq(cairn_dedupe_key(&dedupe, "alice", 1, &again), CAIRN_OK);
-	ck_assert(cairn_hash_equal(&again, &keys[4])); /* not derived again */
+	ck_assert(cairn_hash_equal(&again, &keys[4])); /* kept, not derived again */
 	cairn_dedupe_keys_fini(&dedupe);
 	cairn_dedupe_keys_init(&dedupe, &secret);
 	ck_assert_int_eq(cairn_dedupe_key(&dedupe, "alice", 1, &again), CAIRN_OK);
@@ -138,7 +138,7 @@ START_TEST(keys_differ)
 }
 END_TEST
 
-/* Names of the longest length differ only in their last byte. */
+/* Names of the greatest length that differ only in their last byte. */
 START_TEST(long_scopes)
 {
 	char a[256] = {0}, b[256] = {0};

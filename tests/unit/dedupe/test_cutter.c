@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Hands the bytes over, at most `piece` at once, and the end separately, as for a body. */
+/* Cuts the bytes, at most `piece` at a time. The end is passed separately, as for a body. */
 static enum cairn_status cut(struct cairn_cutter *c, const struct vec_bytes *bytes, size_t piece, struct cut_seen *seen)
 {
 	enum cairn_status status = CAIRN_OK;
@@ -42,7 +42,7 @@ START_TEST(files_come_in_pieces)
 	for (size_t i = 0; i < json_array_size(files); i++) {
 		const json_t *f = json_array_get(files, i);
 		if (vec_u64(f, "size") > 4 * 1000 * 1000)
-			continue; /* covered by the chunker's test */
+			continue; /* the chunker's test covers this file */
 		for (size_t k = 0; k < sizeof(pieces) / sizeof(pieces[0]); k++)
 			check_file(f, pieces[k]);
 		n_done++;

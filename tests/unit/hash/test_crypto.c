@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FIPS 180 example, in one piece and in three. */
+/* Example of FIPS 180, in one piece and in three. */
 START_TEST(crypto_sha256)
 {
 	uint8_t sum[CAIRN_SHA256_BYTES];
@@ -28,7 +28,7 @@ START_TEST(crypto_sha256)
 }
 END_TEST
 
-/* RFC 1321. */
+/* Examples of RFC 1321. */
 START_TEST(crypto_md5)
 {
 	uint8_t sum[CAIRN_MD5_BYTES];
@@ -39,7 +39,7 @@ START_TEST(crypto_md5)
 }
 END_TEST
 
-/* RFC 5869, test case 3: no salt, no info. */
+/* Test case 3 of RFC 5869: no salt, no info. */
 START_TEST(crypto_hkdf)
 {
 	uint8_t secret[22], out[42], other[42];
@@ -83,7 +83,7 @@ END_TEST
 
 START_TEST(crypto_blake2b)
 {
-	/* hashlib.blake2b(b"abc", digest_size=32) */
+	/* result of hashlib.blake2b(b"abc", digest_size=32) */
 	static const uint8_t expected[CAIRN_BLAKE2B_BYTES] = {
 		0xbd, 0xdd, 0x81, 0x3c, 0x63, 0x42, 0x39, 0x72, 0x31, 0x71, 0xef, 0x3f, 0xee, 0x98, 0x57, 0x9b,
 		0x94, 0x96, 0x4e, 0x3b, 0xb1, 0xcb, 0x3e, 0x42, 0x72, 0x62, 0xc8, 0xc0, 0x68, 0xd5, 0x23, 0x19};

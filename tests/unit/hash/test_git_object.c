@@ -7,8 +7,8 @@
 
 #define HELLO    "ce013625030ba8dba906f756967f9e9ca394464a"
 #define EMPTY    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-#define FOLDER   "e31a96220fbfbe7601ecc086a36b96dc27a8867e" /* x: hello */
-#define UNSORTED "6ac8dea1ebb26bafbdec3ce2c087a7389e8bc53c" /* a-b, a.b, a/, a0 */
+#define FOLDER   "e31a96220fbfbe7601ecc086a36b96dc27a8867e" /* folder with x: hello */
+#define UNSORTED "6ac8dea1ebb26bafbdec3ce2c087a7389e8bc53c" /* folder with a-b, a.b, a/, a0 */
 #define FIRST    "f564b47b8866336e4814f183051c736b49276b31"
 #define POINTER                                                                                                        \
 	"version https://git-lfs.github.com/spec/v1\n"                                                                 \
@@ -90,7 +90,7 @@ START_TEST(git_folders)
 	cairn_git_tree_add(tree, "x", false, &hello);
 	ck_assert_int_eq(cairn_git_tree_end(tree, &oid), CAIRN_OK);
 	oid_is(&oid, FOLDER);
-	/* In byte order "a" comes first. git sorts a folder "a" behind "a.b". */
+	/* in byte order "a" comes first, but git sorts a folder "a" after "a.b" */
 	cairn_git_tree_begin(tree);
 	cairn_git_tree_add(tree, "a", true, &folder);
 	cairn_git_tree_add(tree, "a-b", false, &hello);
@@ -98,7 +98,7 @@ START_TEST(git_folders)
 	cairn_git_tree_add(tree, "a0", false, &empty);
 	ck_assert_int_eq(cairn_git_tree_end(tree, &oid), CAIRN_OK);
 	oid_is(&oid, UNSORTED);
-	/* The same in git's order. */
+	/* the same in git's order */
 	cairn_git_tree_begin(tree);
 	cairn_git_tree_add(tree, "a-b", false, &hello);
 	cairn_git_tree_add(tree, "a.b", false, &empty);
@@ -142,7 +142,7 @@ START_TEST(git_pointers)
 	ck_assert_uint_eq(cairn_lfs_pointer(text, sha256, size), len);
 	ck_assert_str_eq(text, POINTER);
 	ck_assert_uint_lt(cairn_lfs_pointer(text, sha256, UINT64_MAX), sizeof(text));
-	/* No byte may differ or be missing, except within the digits. */
+	/* no byte may differ or be missing, except within the digits */
 	for (size_t i = 0; i <= len; i++) {
 		uint8_t other[32];
 		ck_assert(i == len || !cairn_lfs_pointer_parse(POINTER, i, other, &size));

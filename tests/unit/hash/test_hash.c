@@ -98,7 +98,7 @@ START_TEST(hash_keyed_vectors)
 	{
 		struct cairn_hash key = vec_hash(entry, "key"), chunk = vec_hash(entry, "hash");
 		struct cairn_hash expected = vec_hash(entry, "keyed"), keyed;
-		/* A hash under a zero key is defined, but in a shard a zero key means "not keyed". */
+		/* hashing with a zero key is possible, but in a shard a zero key means "not keyed" */
 		if (cairn_hash_is_zero(&key))
 			cairn_hash_file(&keyed, &chunk);
 		else
@@ -132,7 +132,7 @@ START_TEST(hash_range_vectors)
 		cairn_range_hash_add(&h, hashes + start, end - start);
 		cairn_range_hash_end(&h, &range);
 		ck_assert(cairn_hash_equal(&range, &expected));
-		/* The same piece by piece. Asking for the hash in between changes nothing. */
+		/* the same piece by piece; asking for the hash in between changes nothing */
 		cairn_range_hash_init(&h);
 		for (size_t at = start; at < end; at++) {
 			cairn_range_hash_add(&h, hashes + at, 1);
@@ -145,7 +145,7 @@ START_TEST(hash_range_vectors)
 }
 END_TEST
 
-/* The published reference file has one xorb and one term. Only their hashes are known here. */
+/* The published reference file has one xorb and one term, of which only the hashes are known here. */
 START_TEST(hash_of_published_file)
 {
 	const struct cairn_hash root =
@@ -161,7 +161,7 @@ START_TEST(hash_of_published_file)
 }
 END_TEST
 
-/* A plain BLAKE3 digest: that of nothing, as published with BLAKE3. */
+/* A plain BLAKE3 digest of empty input, as published with BLAKE3. */
 START_TEST(hash_body_is_plain_blake3)
 {
 	struct cairn_hash hash;
@@ -172,8 +172,8 @@ START_TEST(hash_body_is_plain_blake3)
 }
 END_TEST
 
-/* Inputs of any lengths side by side, around multiples of the 64-byte block. */
-/* Alike: of 365 bytes each, so all are hashed in one call, however many vector lanes stay empty. */
+/* Inputs of various lengths at the same time, around multiples of the 64-byte block. */
+/* Alike: 365 bytes each, so all are hashed in one call, however many vector lanes stay empty. */
 START_TEST(hash_nodes_equal_one_by_one)
 {
 	bool alike = _i == 1;
@@ -203,7 +203,7 @@ END_TEST
 
 START_TEST(hash_ranges_equal_one_by_one)
 {
-	bool alike = _i > 0; /* of 31 chunks each, and of 32 */
+	bool alike = _i > 0; /* from 1 on: nodes of 31 and of 32 chunks */
 	static struct cairn_hash chunks[CAIRN_HASH_NODES_MAX * CAIRN_HASH_RANGE_CHUNKS];
 	size_t ends[CAIRN_HASH_NODES_MAX];
 	struct cairn_hash out[CAIRN_HASH_NODES_MAX], alone;

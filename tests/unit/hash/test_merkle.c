@@ -37,7 +37,7 @@ START_TEST(merkle_roots_of_the_vectors)
 			struct cairn_hash hash;
 			uint64_t bytes;
 			merkle_make_node(variant, &state, &hash, &bytes);
-			if (nodes) { /* the shorter lists name every node, which checks merkle_make_node() */
+			if (nodes) { /* the shorter lists have every node, which checks merkle_make_node() */
 				const json_t *pair = json_array_get(nodes, i);
 				struct cairn_hash kept = vec_hash_of(json_array_get(pair, 0));
 				ck_assert(cairn_hash_equal(&hash, &kept));
@@ -55,7 +55,7 @@ START_TEST(merkle_roots_of_the_vectors)
 }
 END_TEST
 
-/* The rule as the protocol document states it, over the whole list at once, for comparison. */
+/* Computes the root as the protocol document says, over the whole list at once, for comparison. */
 static void merkle_by_the_book(struct cairn_hash *hashes, uint64_t *bytes, size_t n, struct cairn_hash *root)
 {
 	memset(root, 0, sizeof(*root));
@@ -89,7 +89,7 @@ static void merkle_by_the_book(struct cairn_hash *hashes, uint64_t *bytes, size_
 		*root = hashes[0];
 }
 
-/* Lists of up to 20,000 nodes fill every waiting place of the lower levels. Node lengths have from 1 to 20 digits. */
+/* Lists of up to 20,000 nodes fill all waiting places of the lower levels. The lengths of nodes have 1 to 20 digits. */
 START_TEST(merkle_streaming_equals_the_book)
 {
 	enum { N = 20000 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nodes by the rule of merkle.json. The caller frees them. */
+/* Makes nodes by the rule of merkle.json. The caller frees them. */
 static struct cairn_merkle_node *nodes_of(const char *variant, uint64_t seed, size_t n)
 {
 	struct cairn_merkle_node *nodes = calloc(n + 1, sizeof(*nodes));
@@ -45,7 +45,7 @@ static struct cairn_subtree streamed(const struct cairn_merkle_node *nodes, size
 	return s;
 }
 
-/* Compares a level's nodes, in the order of the exchanged form, from *at on. */
+/* Compares the nodes of a level, in the order of the exchanged form, from *at on. */
 static void check_nodes(const struct cairn_subtree_nodes *have, const json_t *want, size_t *at)
 {
 	for (uint32_t i = 0; i < have->n; i++, (*at)++) {
@@ -97,7 +97,7 @@ START_TEST(ranges_have_the_form_of_the_reference)
 }
 END_TEST
 
-/* A list cut anywhere, into any number of pieces: the merged pieces give the root of the whole list. */
+/* Cuts a list anywhere, into any number of pieces. The merged pieces must give the root of the whole list. */
 static void check_pieces(const struct cairn_merkle_node *nodes, size_t n, const size_t *cuts, size_t n_cuts)
 {
 	struct cairn_subtree whole = {0};
@@ -153,7 +153,7 @@ START_TEST(many_pieces_of_long_lists_merge_to_the_root)
 		for (size_t i = 0; i < n_cuts; i++)
 			cuts[i] = vec_splitmix64(&seed) % (n + 1);
 		qsort(cuts, n_cuts, sizeof(cuts[0]), by_number);
-		if (v == 0) { /* the others match the reference only up to 1,024 nodes */
+		if (v == 0) { /* the other variants match the reference only up to 1,024 nodes */
 			check_pieces(nodes, n, cuts, n_cuts);
 		} else {
 			check_pieces(nodes, n < 1023 ? n : 1023, NULL, 0);
@@ -163,15 +163,15 @@ START_TEST(many_pieces_of_long_lists_merge_to_the_root)
 }
 END_TEST
 
-/* A run of equal chunks, as zeros give, between ordinary ones. A range costs no more than the run itself, and almost
- * nothing if it includes an end of the file. */
+/* A run of equal chunks, as zeros make them, between ordinary ones. A range needs at most the nodes of the run, and
+ * almost none if it includes an end of the file. */
 START_TEST(a_long_run_of_equal_chunks_folds_next_to_an_end_of_the_file)
 {
 	enum { N = 46000, RUN_FROM = 3000, RUN_TO = 43000 };
 	struct cairn_merkle_node *nodes = nodes_of("random", 5, N);
 	for (size_t i = RUN_FROM; i < RUN_TO; i++) {
 		nodes[i] = nodes[RUN_FROM];
-		nodes[i].hash.b[24] = (uint8_t)_i; /* a cut or not */
+		nodes[i].hash.b[24] = (uint8_t)_i; /* whether the node is a cut */
 	}
 	struct cairn_hash want = root_of(nodes, N);
 	static const size_t AT[] = {250, 20000, 45750};
@@ -179,7 +179,7 @@ START_TEST(a_long_run_of_equal_chunks_folds_next_to_an_end_of_the_file)
 		struct cairn_subtree a = streamed(nodes, AT[i], true, false);
 		CLEANUP(cairn_subtree_fini) struct cairn_subtree b = streamed(nodes + AT[i], N - AT[i], false, true);
 		ck_assert_uint_lt(a.n_nodes, 2000);
-		if (AT[i] != 20000) /* this range begins within the run, so nothing shows where its groups start */
+		if (AT[i] != 20000) /* this range begins within the run, so nothing shows where its groups begin */
 			ck_assert_uint_lt(b.n_nodes, 2000);
 		subtree_merge(&a, &b);
 		struct cairn_hash root = subtree_root(&a);
@@ -209,7 +209,7 @@ END_TEST
 
 START_TEST(nodes_are_bounded)
 {
-	const struct cairn_hash hash = {.b = {[24] = 1}}; /* no cut, ever */
+	const struct cairn_hash hash = {.b = {[24] = 1}}; /* a node that is never a cut */
 	struct cairn_subtree s;
 	cairn_subtree_init(&s, false, false);
 	for (size_t i = 0; i < CAIRN_SUBTREE_NODES_MAX; i++)

@@ -38,7 +38,7 @@ static void auth_teardown(void)
 	tempdir_fini(&dir);
 }
 
-/* "Bearer TOKEN", signed with the key that the file holds now; expires in an hour unless the claims say otherwise. */
+/* Makes "Bearer TOKEN", signed with the current key of the file. It expires in an hour unless claims say otherwise. */
 static char *auth_header(struct cairn_token_claims claims)
 {
 	struct cairn_token_keys *keys;
@@ -75,7 +75,7 @@ static void auth_must_fail(const char *header, unsigned scope, unsigned code, co
 	ck_assert_uint_eq(got, code);
 	ck_assert_str_eq(diag.rule, rule);
 	ck_assert_str_ne(diag.text, "");
-	ck_assert(!auth_check(&options, header, scope, &who, &got, NULL)); /* no diagnosis wanted */
+	ck_assert(!auth_check(&options, header, scope, &who, &got, NULL)); /* without a diagnosis */
 }
 
 START_TEST(everybody_is_the_operator_without_keys)
@@ -85,11 +85,11 @@ START_TEST(everybody_is_the_operator_without_keys)
 	struct auth_identity who = auth_must_pass(NULL, CAIRN_TOKEN_ADMIN);
 	ck_assert_uint_eq(who.scopes, CAIRN_TOKEN_READ | CAIRN_TOKEN_WRITE | CAIRN_TOKEN_ADMIN);
 	ck_assert_str_eq(who.subject, "operator");
-	struct cairn_cas_who as = auth_who(&who);
+	struct cairn_cas_who as = auth_cas_identity(&who);
 	ck_assert_str_eq(as.scope, "");
 	ck_assert_str_eq(as.owner, "");
 	ck_assert_ptr_null(as.viewer);
-	(void)auth_must_pass("Bearer whatever", CAIRN_TOKEN_WRITE); /* clients send any token they have */
+	(void)auth_must_pass("Bearer whatever", CAIRN_TOKEN_WRITE); /* clients send whatever token they have */
 }
 END_TEST
 
@@ -106,7 +106,7 @@ START_TEST(forms_of_the_header)
 {
 	char *header = auth_header((struct cairn_token_claims){.scopes = CAIRN_TOKEN_READ, .subject = "ann"});
 	char *token = header + strlen("Bearer ");
-	/* Text before the token, and after it. */
+	/* text before the token, and after it */
 	static const char *const GOOD[][2] = {
 		{"Bearer ", ""}, {"bearer ", ""}, {"BEARER   ", ""}, {"Bearer ", " "}, {"Bearer ", "\t "}};
 	static const char *const SCHEMES[][2] = {{"", ""},         {"Basic ", ""},   {"Bearer", ""},
@@ -140,7 +140,7 @@ START_TEST(length_of_a_token)
 	memset(text, 'a', 9000);
 	memcpy(text, "Bearer ", 7);
 	text[7 + 8192] = 0;
-	auth_must_fail(text, CAIRN_TOKEN_READ, 401, "token.malformed"); /* the header is read, but holds no token */
+	auth_must_fail(text, CAIRN_TOKEN_READ, 401, "token.malformed"); /* the header is read, but contains no token */
 	text[7 + 8192] = 'a';
 	text[7 + 8193] = 0;
 	auth_must_fail(text, CAIRN_TOKEN_READ, 401, "auth.length");
@@ -164,7 +164,7 @@ START_TEST(scopes)
 }
 END_TEST
 
-START_TEST(scope_that_is_too_narrow_is_named)
+START_TEST(a_scope_that_is_too_narrow_is_named)
 {
 	struct auth_identity who;
 	struct cairn_diag diag = {0};
@@ -177,7 +177,7 @@ START_TEST(scope_that_is_too_narrow_is_named)
 }
 END_TEST
 
-/* An operator's token concerns all repositories, so a token for one repository is not enough. */
+/* An operator's route is about all repositories, so a token for one repository is not enough. */
 START_TEST(a_repository_s_token_is_no_operator_s)
 {
 	struct auth_identity who;
@@ -215,7 +215,7 @@ END_TEST
 
 static const struct {
 	const char *repo;
-	int claimed; /* repository of the dedupe claim; -1: none */
+	int claimed; /* repository in the dedupe claim; -1: none */
 	enum cairn_dedupe_scope unsaid;
 	const char *owner, *scope;
 } DEDUPE[] = {
@@ -243,7 +243,7 @@ START_TEST(dedupe_scope_of_a_token)
 	options.dedupe = DEDUPE[_i].unsaid;
 	char *header = auth_header(claims);
 	struct auth_identity identity = auth_must_pass(header, CAIRN_TOKEN_WRITE);
-	struct cairn_cas_who who = auth_who(&identity);
+	struct cairn_cas_who who = auth_cas_identity(&identity);
 	ck_assert_str_eq(who.owner, DEDUPE[_i].owner);
 	ck_assert_str_eq(who.scope, DEDUPE[_i].scope);
 	if (DEDUPE[_i].owner[0])
@@ -254,7 +254,7 @@ START_TEST(dedupe_scope_of_a_token)
 }
 END_TEST
 
-/* The longest repository of a claim fits with its type before it. */
+/* The longest repository of a claim fits together with its type. */
 START_TEST(longest_repository)
 {
 	struct cairn_token_claims claims = {.scopes = CAIRN_TOKEN_READ, .has_dedupe = true};
@@ -310,7 +310,7 @@ static void *auth_check_often(void *count)
 	return NULL;
 }
 
-/* The key is the same each time, so every check passes whichever set of keys it uses. */
+/* The key stays the same, so every check succeeds whichever set of keys it uses. */
 START_TEST(rotation_under_load)
 {
 	pthread_t threads[2];
@@ -341,7 +341,7 @@ static void *auth_check_for_ever(void *header)
 	return NULL;
 }
 
-/* Some thread is always verifying. A reload still gets its turn. */
+/* Some thread is always verifying, and a reload still gets its turn. */
 START_TEST(rotation_under_a_flood_of_bad_tokens)
 {
 	enum { FLOOD = 16 };
@@ -455,7 +455,7 @@ START_TEST(tokens_for_another_service)
 }
 END_TEST
 
-START_TEST(keys_that_are_not_there)
+START_TEST(missing_keys_are_reported)
 {
 	struct auth_keys *keys;
 	struct cairn_diag diag = {0};
@@ -476,7 +476,7 @@ int main(void)
 	tcase_add_test(t, forms_of_the_header);
 	tcase_add_test(t, length_of_a_token);
 	tcase_add_test(t, scopes);
-	tcase_add_test(t, scope_that_is_too_narrow_is_named);
+	tcase_add_test(t, a_scope_that_is_too_narrow_is_named);
 	tcase_add_test(t, a_repository_s_token_is_no_operator_s);
 	tcase_add_test(t, expired);
 	tcase_add_test(t, wrong_signature);
@@ -490,7 +490,7 @@ int main(void)
 	tcase_add_test(t, keys_of_one_account_count_as_one);
 	tcase_add_test(t, tokens_of_one_api_key_count_as_one);
 	tcase_add_test(t, tokens_for_another_service);
-	tcase_add_test(t, keys_that_are_not_there);
+	tcase_add_test(t, missing_keys_are_reported);
 	suite_add_tcase(suite, t);
 	return run_suite(suite);
 }

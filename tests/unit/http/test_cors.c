@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Value of a header among n; "": it is absent. */
+/* Returns the value of a header among n; "": it is absent. */
 static const char *value_of(const struct cors_header *headers, size_t n, const char *name)
 {
 	const char *value = "";
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(headers[i].name, name) != 0)
 			continue;
-		ck_assert_str_eq(value, ""); /* once */
+		ck_assert_str_eq(value, ""); /* a header comes only once */
 		value = headers[i].value;
 	}
 	return value;

@@ -1,4 +1,4 @@
-/* The mapping of statuses, and the body of an error. */
+/* The mapping of statuses to HTTP, and the body of an error. */
 #include "server/http/errors.h"
 #include "server/http/http_error.h"
 #include "support/run.h"
@@ -33,7 +33,7 @@ START_TEST(each_status_has_its_code)
 }
 END_TEST
 
-/* The parsed body of an error with these parts. */
+/* Returns the parsed body of an error with these parts. */
 static json_t *body_of(const char *message, const struct cairn_diag *diag)
 {
 	json_error_t error;
@@ -112,7 +112,7 @@ END_TEST
 START_TEST(the_worst_diagnosis_fits)
 {
 	struct cairn_diag diag = {.rule = "rule", .has_offset = true, .offset = UINT64_MAX};
-	memset(diag.text, 1, sizeof(diag.text) - 1); /* each byte becomes six when escaped */
+	memset(diag.text, 1, sizeof(diag.text) - 1); /* each byte takes six when escaped */
 	memset(diag.expected, 1, sizeof(diag.expected) - 1);
 	memset(diag.actual, 1, sizeof(diag.actual) - 1);
 	CLEANUP(cairn_buf_fini) struct cairn_buf b = cairn_buf_init(HTTP_ERROR_BYTES_MAX);

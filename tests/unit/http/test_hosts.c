@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* When a Host is accepted: always, by address, by the name in the URL https://Cas.Example:8443/xet, or never. */
+/* When a Host header is accepted: always, as an address, as the name in https://Cas.Example:8443/xet, or never. */
 enum taken { ALWAYS, BY_ADDRESS, BY_NAME, NEVER };
 
 static const struct {

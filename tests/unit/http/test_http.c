@@ -1,4 +1,4 @@
-/* Requests and replies of a running service. For refusals and timeouts see test_http_limits.c. */
+/* Requests and replies of a running service. test_http_limits.c has refusals and timeouts. */
 #include "support/http_fixture.h"
 #include "support/run.h"
 
@@ -26,7 +26,7 @@ static void get(const char *path)
 	client_ask(&reply, "GET", text);
 }
 
-/* The error in the reply. Checks that the reply is an error of that code. */
+/* Returns the error in the reply. Checks that the reply is an error with that code. */
 static json_t *error_of(unsigned code, const char *rule)
 {
 	json_error_t parse;
@@ -60,7 +60,7 @@ START_TEST(a_route_sees_arguments_and_headers)
 }
 END_TEST
 
-/* Versions of the library treat invalid escapes differently (1.0.1 also takes two letters). */
+/* Versions of the library treat invalid escapes differently (1.0.1 also drops two letters). */
 START_TEST(invalid_escapes_stay)
 {
 	get("/echo/a/b?x=%%41&x=%4%4a&x=%zz%4A&x=100%%20a&x=%g1&x=%1g&x=a%4&x=a%&x=%25%2b+");
@@ -302,8 +302,7 @@ START_TEST(an_ended_request_is_summed_up)
 }
 END_TEST
 
-/* --- waiting -------------------------------------------------------------------------------------------------------
- */
+/* --- waiting ---------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_suspended_request_is_answered_once_resumed)
 {
@@ -403,7 +402,7 @@ START_TEST(a_stream_ends_when_its_client_leaves)
 	fixture_release();
 	client_read_until(fd, "{\"frame\":0}\n");
 	client_reset(fd);
-	fixture_release(); /* nobody receives this frame */
+	fixture_release(); /* no client receives this frame */
 	(void)fixture_await_end(1);
 	fixture_feed_until_gone(); /* the library reports the end a moment before it releases the reply */
 	fixture_release();
@@ -412,8 +411,7 @@ START_TEST(a_stream_ends_when_its_client_leaves)
 }
 END_TEST
 
-/* --- stopping ------------------------------------------------------------------------------------------------------
- */
+/* --- stopping --------------------------------------------------------------------------------------------------- */
 
 START_TEST(draining_lets_requests_finish)
 {
@@ -444,7 +442,7 @@ START_TEST(draining_lets_requests_finish)
 	client_read_until(streaming, "{\"last\":true}\n");
 	(void)client_await_close(waiting);
 	fixture_stop();
-	(void)client_await_close(streaming); /* kept alive, since its head was sent before the drain */
+	(void)client_await_close(streaming); /* kept alive, because its head was sent before the drain */
 }
 END_TEST
 
@@ -463,7 +461,7 @@ START_TEST(stopping_closes_idle_connections)
 }
 END_TEST
 
-START_TEST(a_stop_that_something_still_waits_for_is_told)
+START_TEST(a_stop_that_times_out_is_reported)
 {
 	int waiting = client_connect();
 	client_send(waiting, "GET /wait/1 HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -483,7 +481,7 @@ START_TEST(the_second_ticks)
 }
 END_TEST
 
-START_TEST(options_that_cannot_work)
+START_TEST(impossible_options_are_refused)
 {
 	for (int i = 0; i < 5; i++) {
 		struct http_server_options o = fixture_options();
@@ -542,12 +540,10 @@ static TCase *waiting(void)
 	tcase_add_test(tc, a_stream_ends_when_its_client_leaves);
 	tcase_add_test(tc, draining_lets_requests_finish);
 	tcase_add_test(tc, stopping_closes_idle_connections);
-	tcase_add_test(tc, a_stop_that_something_still_waits_for_is_told);
+	tcase_add_test(tc, a_stop_that_times_out_is_reported);
 	tcase_add_test(tc, the_second_ticks);
 	return tc;
 }
-
-/* --- does each thread answer? ------------------------------------------------------------------------------------- */
 
 static struct {
 	pthread_mutex_t lock;
@@ -572,7 +568,7 @@ static const struct http_route ROUTES_WEDGE[] = {
 };
 static const struct http_route *const WEDGE_TABLES[] = {ROUTES_WEDGE, NULL};
 
-/* Noticed for each of the threads. */
+/* The failure of each single thread is noticed. */
 START_TEST(a_thread_that_stands_still_is_noticed)
 {
 	struct http_server_options o = fixture_options();
@@ -606,7 +602,7 @@ int main(void)
 	Suite *suite = suite_create("http");
 	TCase *options = tcase_create("options");
 	tcase_add_test(options, public_url_replaces_the_host);
-	tcase_add_test(options, options_that_cannot_work);
+	tcase_add_test(options, impossible_options_are_refused);
 	tcase_add_test(options, a_thread_that_stands_still_is_noticed);
 	suite_add_tcase(suite, requests());
 	suite_add_tcase(suite, waiting());

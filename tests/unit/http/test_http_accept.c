@@ -51,7 +51,7 @@ START_TEST(few_connections_share_few_threads)
 	ck_assert_uint_eq(http_accept_n_serving(9, 96, 2), 3);
 	ck_assert_uint_eq(http_accept_n_serving(9, 287, 2), 8);
 	ck_assert_uint_eq(http_accept_n_serving(9, 1008, 2), 9);
-	ck_assert_uint_eq(http_accept_n_serving(16, 0, 16), 16); /* no processor should be idle */
+	ck_assert_uint_eq(http_accept_n_serving(16, 0, 16), 16); /* no processor stays idle */
 	ck_assert_uint_eq(http_accept_n_serving(9, 0, 1), 2);
 }
 END_TEST
@@ -62,7 +62,7 @@ START_TEST(a_thread_takes_so_many_and_no_more)
 		ck_assert(http_thread_take_slot(&threads[0]));
 	ck_assert(!http_thread_take_slot(&threads[0]));
 	ck_assert(http_thread_take_slot(&threads[1]));
-	ck_assert(!was_woken()); /* nobody waited */
+	ck_assert(!was_woken()); /* nobody was waiting */
 	http_thread_begins(&threads[0]);
 	atomic_store(&server.accept.full, true);
 	http_thread_closed(&threads[0]);
@@ -77,7 +77,7 @@ START_TEST(a_lost_connection_frees_its_slot)
 	for (int i = 0; i < HTTP_THREAD_CONNS; i++)
 		ck_assert(http_thread_take_slot(&threads[2]));
 	for (int i = 1; i < HTTP_THREAD_CONNS; i++)
-		http_thread_begins(&threads[2]); /* but one */
+		http_thread_begins(&threads[2]); /* only one connection has begun */
 	http_threads_recount(&server);
 	ck_assert(!http_thread_take_slot(&threads[2])); /* a connection may still be on its way */
 	http_threads_recount(&server);

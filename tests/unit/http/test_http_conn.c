@@ -49,7 +49,7 @@ static struct http_conn *add(const char *address, int64_t deadline_ms)
 	return c;
 }
 
-/* Returns the bytes that the client's end has received; "" for end of file. */
+/* Returns the bytes that the client has received; "": the end. */
 static size_t received(char *out, size_t size)
 {
 	ssize_t n = recv(client, out, size - 1, MSG_DONTWAIT);
@@ -80,10 +80,10 @@ START_TEST(addresses_are_counted_apart)
 	ck_assert_str_eq(all[2]->address, "2001:db8:1:2::1");
 	all[n++] = add("192.0.2.1", 0);
 	ck_assert(all[n - 1]->over_limit);
-	all[n++] = add("::ffff:192.0.2.2", 0); /* the same, seen by a socket of both families */
+	all[n++] = add("::ffff:192.0.2.2", 0); /* the same address, as a socket of both families sees it */
 	ck_assert(all[n - 1]->over_limit);
 	ck_assert_str_eq(all[n - 1]->address, "192.0.2.2");
-	all[n++] = add("2001:db8:1:2:ffff::9", 0); /* the same network */
+	all[n++] = add("2001:db8:1:2:ffff::9", 0); /* an address of the same network */
 	ck_assert(all[n - 1]->over_limit);
 	all[n++] = add("2001:db8:1:3::1", 0);
 	ck_assert(!all[n - 1]->over_limit);
@@ -137,7 +137,7 @@ START_TEST(a_deadline_cuts_after_it_not_at_it)
 	ck_assert(atomic_load(&c->timed_out));
 	ck_assert(is_shut());
 	ck_assert(!http_conn_enter(c, HTTP_CONN_BUSY, 0));
-	ck_assert_uint_eq(http_conns_sweep(conns, 9000), 0); /* once */
+	ck_assert_uint_eq(http_conns_sweep(conns, 9000), 0); /* each connection is cut once */
 	http_conns_remove(conns, c);
 }
 END_TEST
@@ -150,7 +150,7 @@ START_TEST(work_and_streams_have_no_deadline)
 	ck_assert(http_conn_enter(c, HTTP_CONN_REPLY, 5000));
 	ck_assert_uint_eq(http_conns_sweep(conns, 5001), 1);
 	char text[16];
-	ck_assert_uint_eq(received(text, sizeof(text)), 0); /* nothing is written into the middle of a reply */
+	ck_assert_uint_eq(received(text, sizeof(text)), 0); /* no text may be written into the middle of a reply */
 	http_conns_remove(conns, c);
 }
 END_TEST
@@ -177,7 +177,7 @@ START_TEST(clients_that_left_are_found)
 	ck_assert_int_eq(send(client, "x", 1, MSG_NOSIGNAL), 1);
 	ck_assert_int_eq(shutdown(client, SHUT_WR), 0);
 	ck_assert(http_conn_enter(c, HTTP_CONN_BODY, 1000));
-	ck_assert_uint_eq(http_conns_sweep(conns, 1), 0); /* a byte is still unread */
+	ck_assert_uint_eq(http_conns_sweep(conns, 1), 0); /* one byte is still unread */
 	char byte;
 	ck_assert_int_eq(recv(server, &byte, 1, 0), 1);
 	ck_assert(http_conn_enter(c, HTTP_CONN_BUSY, 0));
@@ -185,7 +185,7 @@ START_TEST(clients_that_left_are_found)
 	ck_assert(http_conn_enter(c, HTTP_CONN_REPLY, 1000));
 	ck_assert_uint_eq(http_conns_sweep(conns, 1), 0);
 	ck_assert(http_conn_enter(c, HTTP_CONN_BODY, 1000));
-	ck_assert_uint_eq(http_conns_sweep(conns, 1), 0); /* some of its bytes may not be processed yet */
+	ck_assert_uint_eq(http_conns_sweep(conns, 1), 0); /* the server may not have processed all of its bytes yet */
 	ck_assert(http_conn_enter(c, HTTP_CONN_BODY, 1001));
 	ck_assert_uint_eq(http_conns_sweep(conns, 1), 0);
 	ck_assert_uint_eq(http_conns_sweep(conns, 1), 1);

@@ -1,4 +1,4 @@
-/* Clients that get a connection, and clients that wait: what http_accept.c does in a running service. */
+/* Clients that get a connection, and clients that wait: http_accept.c in a running service. */
 #include "server/http/http_accept.h"
 #include "server/http/http_server.h"
 #include "support/http_fixture.h"
@@ -41,7 +41,7 @@ static double cpu_s(clockid_t clock)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* No thread spins while there is nothing to do. A spinning thread would get as much processor time as this one,
+/* Checks that no thread spins while there is no work. A spinning thread would get as much processor time as this one,
  * however busy the processors are. */
 static void must_be_idle(void)
 {
@@ -82,8 +82,6 @@ START_TEST(one_over_the_limit_waits_until_another_goes)
 }
 END_TEST
 
-/* --- threads ------------------------------------------------------------------------------------------------------ */
-
 START_TEST(few_connections_are_shared_out_among_few_threads)
 {
 	enum { CLIENTS = 12 };
@@ -104,7 +102,7 @@ START_TEST(few_connections_are_shared_out_among_few_threads)
 }
 END_TEST
 
-/* Each thread reserves a range of request numbers. No two requests get the same. */
+/* Each thread reserves a range of request numbers, so no two requests get the same number. */
 START_TEST(no_two_requests_have_one_id)
 {
 	enum { CLIENTS = 12, REQUESTS = 3, ALL = CLIENTS * REQUESTS };
@@ -128,7 +126,7 @@ START_TEST(no_two_requests_have_one_id)
 END_TEST
 
 /* A connection that opens or closes while slots are counted makes the count wrong by one. */
-START_TEST(less_than_none_is_none)
+START_TEST(slot_counts_never_fall_below_zero)
 {
 	struct http_server_options o = fixture_options();
 	o.connections_max = MANY;
@@ -164,10 +162,10 @@ static struct rlimit use_up_descriptors(void)
 START_TEST(a_connection_without_a_descriptor_is_served_later)
 {
 	struct http_server_options o = fixture_options();
-	tzset(); /* else the first thread that formats a time opens the zone's file for a moment */
+	tzset(); /* otherwise the first thread that formats a time opens the zone's file for a moment */
 	fixture_start(&o);
 	struct rlimit before = use_up_descriptors();
-	ck_assert_int_eq(close(LAST_DESCRIPTOR), 0); /* one descriptor is left, and the client's */
+	ck_assert_int_eq(close(LAST_DESCRIPTOR), 0); /* leaves one descriptor for the server, and the client's */
 	int late = client_connect();
 	ask(late);
 	must_be_idle();
@@ -228,7 +226,7 @@ int main(void)
 	tcase_add_test(t, one_over_the_limit_waits_until_another_goes);
 	tcase_add_test(t, few_connections_are_shared_out_among_few_threads);
 	tcase_add_test(t, no_two_requests_have_one_id);
-	tcase_add_test(t, less_than_none_is_none);
+	tcase_add_test(t, slot_counts_never_fall_below_zero);
 	tcase_add_test(t, a_connection_without_a_descriptor_is_served_later);
 	tcase_add_test(t, without_descriptors_nobody_begins_to_accept);
 	tcase_add_test(t, a_connection_during_the_end_is_closed);

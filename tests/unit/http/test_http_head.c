@@ -76,7 +76,7 @@ START_TEST(chunked_is_a_body_of_unknown_length)
 }
 END_TEST
 
-START_TEST(lengths_that_are_none)
+START_TEST(malformed_lengths_are_refused)
 {
 	static const char *const LENGTHS[] = {"",
 					      "+1",
@@ -190,7 +190,7 @@ static void check_host(const char *text, size_t len, uint8_t c)
 {
 	setup();
 	if (c == 0)
-		return; /* the end of the head */
+		return; /* here the head ends */
 	http_head_note(&head, "Host", 4, text, len);
 	ck_assert_uint_eq(code_of(), is_alnum_or(c, ".-_:[]") ? 0 : 400);
 }
@@ -210,7 +210,7 @@ static void check_target(const char *text, size_t len, uint8_t c)
 	ck_assert_int_eq(http_target_judge(target), c == 0 || (c > 0x20 && c < 0x7f) ? good : HTTP_TARGET_BAD);
 }
 
-/* The checks of 16 bytes at a time agree with checks of single bytes, in texts of every length that nothing follows. */
+/* The checks of 16 bytes at a time agree with checks of single bytes, in texts of any length, nothing behind them. */
 START_TEST(each_byte_in_each_place)
 {
 	static void (*const CHECKS[])(const char *text, size_t len, uint8_t c) = {check_name, check_value, check_host,
@@ -244,7 +244,7 @@ START_TEST(names_are_known_whole_and_in_any_case)
 		size_t len = strlen(NAMES[i]);
 		for (size_t at = 0; at < len; at++) {
 			memcpy(name, NAMES[i], len + 1);
-			name[at] = 'q'; /* no other header has a "q" except in "Request" */
+			name[at] = 'q'; /* no other header has a "q", except in "Request" */
 			setup();
 			note(name, "v");
 			ck_assert(memcmp(&head, &none, sizeof(head)) == 0 || strcasecmp(name, NAMES[i]) == 0);
@@ -333,7 +333,7 @@ START_TEST(secrets_stay_out_of_the_log)
 }
 END_TEST
 
-/* However the signature is written, and with any character that a reader of the log could take for a separator. */
+/* The signature may be written in any form, and with any character that a log's reader could take for a separator. */
 START_TEST(no_form_of_a_signature_is_logged)
 {
 	static const char *const FORMS[] = {
@@ -400,7 +400,7 @@ int main(void)
 	tcase_add_test(tc, a_usual_head_passes);
 	tcase_add_test(tc, no_length_is_no_body);
 	tcase_add_test(tc, chunked_is_a_body_of_unknown_length);
-	tcase_add_test(tc, lengths_that_are_none);
+	tcase_add_test(tc, malformed_lengths_are_refused);
 	tcase_add_test(tc, framing_is_said_once);
 	tcase_add_test(tc, hosts);
 	tcase_add_test(tc, names_and_values);

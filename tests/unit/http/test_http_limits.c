@@ -19,7 +19,7 @@ static void setup(void)
 	fixture_start(&o);
 }
 
-/* Every refusal names its reason, in one common form. */
+/* Checks a refusal: it names its rule, in one common form. */
 static void must_refuse(unsigned code, const char *rule)
 {
 	char start[100];
@@ -37,7 +37,7 @@ static bool is_closed_without_a_reply(int fd)
 }
 
 /* Sends a request whose refusal also closes the connection. Versions of the library from 1.0 on refuse some requests by
- * themselves: with a page, or by closing the connection. */
+ * themselves, with a page or by closing the connection. */
 static void must_refuse_bytes(const char *request, size_t len, unsigned code, const char *rule)
 {
 	bool may_refuse_itself = strcmp(http_library_version(), HTTP_LIBRARY_DEBIAN_12) != 0;
@@ -103,7 +103,7 @@ START_TEST(heads_that_two_parsers_read_in_two_ways)
 }
 END_TEST
 
-/* Each line ends with CR LF, and no byte is zero. */
+/* Each line must end with CR LF, and no byte may be zero. */
 START_TEST(heads_with_wrong_line_ends_are_refused)
 {
 #define BYTES(text)                                                                                                    \
@@ -141,7 +141,7 @@ START_TEST(heads_with_wrong_line_ends_are_refused)
 }
 END_TEST
 
-/* A head that the library itself refuses ends as a request without a code, and leaves nothing behind. */
+/* A head that the library itself refuses counts as a request without a code, and no state of it remains. */
 START_TEST(heads_that_the_library_refuses)
 {
 	static const char *const REQUESTS[] = {
@@ -179,7 +179,7 @@ START_TEST(heads_at_the_limit_and_over)
 	ck_assert_uint_eq(reply.code, 206);
 	get_head_of(FIXTURE_HEAD_MAX + 1);
 	must_refuse(431, "http.head_bytes");
-	get_head_of(FIXTURE_HEAD_MAX * 3); /* more than the library holds: the library answers */
+	get_head_of(FIXTURE_HEAD_MAX * 3); /* longer than the library accepts, so the library answers */
 	ck_assert_uint_eq(reply.code, 431);
 	fixture_stop();
 }
@@ -242,7 +242,7 @@ START_TEST(chunked_bodies_at_the_limit_and_over)
 }
 END_TEST
 
-/* A chunk that never ends, after a refusal by this service, is cut at last. */
+/* After a refusal, a chunk that never ends is cut in the end. */
 START_TEST(an_endless_chunk_is_cut)
 {
 	int fd = client_connect();
@@ -254,8 +254,7 @@ START_TEST(an_endless_chunk_is_cut)
 }
 END_TEST
 
-/* --- refused by the route --------------------------------------------------------------------------------------------
- */
+/* --- refused by the route --------------------------------------------------------------------------------------- */
 
 START_TEST(a_short_body_of_a_refused_request_is_swallowed)
 {
@@ -277,7 +276,7 @@ START_TEST(a_long_body_of_a_refused_request_costs_the_connection)
 {
 	int fd = client_connect();
 	post(fd, "/no-head", (1 << 20) + 1);
-	client_read(fd, &reply, "POST"); /* at once, before any byte of the body */
+	client_read(fd, &reply, "POST"); /* refused at once, before any byte of the body */
 	must_refuse(403, "no");
 	ck_assert_uint_eq(client_await_close(fd), 0);
 	fd = client_connect();
@@ -300,7 +299,7 @@ START_TEST(a_long_body_of_a_refused_request_costs_the_connection)
 }
 END_TEST
 
-/* Waits until no memory is held for a body that arrived in part. */
+/* Waits until the memory of partly received bodies is released. */
 static void await_release(void)
 {
 	while (fixture_body_bytes() == 0 || fixture_states() > 0)
@@ -319,7 +318,7 @@ START_TEST(a_short_body_refused_in_the_middle_is_read_to_its_end)
 	ck_assert_ptr_null(client_header(&reply, "Connection"));
 	ck_assert(client_is_open(fd));
 	close(fd);
-	ck_assert_uint_lt(fixture_body_bytes(), 1 << 20); /* the route got no more after its reply */
+	ck_assert_uint_lt(fixture_body_bytes(), 1 << 20); /* the route got no more bytes after its reply */
 	fixture_stop();
 }
 END_TEST
@@ -354,20 +353,19 @@ START_TEST(expectations)
 	int fd = client_connect();
 	client_send(fd, "POST /upload HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
 	client_read_until(fd, "HTTP/1.1 100 Continue\r\n\r\n");
-	ck_assert(client_is_open(fd)); /* nothing more before the body */
+	ck_assert(client_is_open(fd)); /* no more comes before the body */
 	client_send(fd, "xxx");
 	client_read(fd, &reply, "POST");
 	ck_assert_str_eq(reply.body, "{\"bytes\":3,\"length\":3}");
 	client_send(fd, "POST /no-head HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
-	client_read(fd, &reply, "POST"); /* a refusal instead of the 100 */
+	client_read(fd, &reply, "POST"); /* the refusal comes instead of the 100 */
 	must_refuse(403, "no");
 	ck_assert_uint_eq(client_await_close(fd), 0);
 	fixture_stop();
 }
 END_TEST
 
-/* --- clients that vanish, drip or crowd ------------------------------------------------------------------------------
- */
+/* --- clients that vanish, drip or crowd ------------------------------------------------------------------------- */
 
 START_TEST(a_client_that_leaves_in_the_body)
 {
@@ -387,7 +385,7 @@ START_TEST(a_client_that_resets_in_the_body)
 	int fd = client_connect();
 	post(fd, "/big", 100000);
 	client_send_fill(fd, 5000);
-	fixture_await_pieces(1); /* before that, there is no request yet */
+	fixture_await_pieces(1); /* before this, there is no request */
 	client_reset(fd);
 	ck_assert_uint_eq(fixture_await_end(1).code, 0);
 	fixture_stop();
@@ -425,7 +423,7 @@ static void start_impatient(unsigned idle_s, unsigned head_s, unsigned request_s
 	fixture_start(&o);
 }
 
-/* Sends a byte at each tick of the service until the service closes. @return how many */
+/* Sends a byte at each tick of the service, until the service closes. @return the number of bytes */
 static unsigned drip(int fd)
 {
 	unsigned n = 0;
@@ -452,7 +450,7 @@ END_TEST
 
 START_TEST(a_dripping_body_is_cut_and_told)
 {
-	start_impatient(2, 30, 30); /* a byte a second avoids the idle timeout of 2 s, but not the minimum rate */
+	start_impatient(2, 30, 30); /* one byte a second avoids the idle timeout, but is slower than the minimum */
 	int fd = client_connect();
 	post(fd, "/upload", FIXTURE_BODY_MAX);
 	ck_assert_uint_lt(drip(fd), 7);
@@ -477,8 +475,8 @@ START_TEST(a_body_has_a_time_limit_as_a_whole)
 }
 END_TEST
 
-/* libmicrohttpd 1.0.1 gives up without telling the client or us. */
-START_TEST(a_chunk_size_that_fits_nowhere)
+/* libmicrohttpd 1.0.1 ends the connection without a notice to the client or to the service. */
+START_TEST(an_oversized_chunk_size_ends_the_connection)
 {
 	start_impatient(1, 5, 5);
 	int fd = client_connect();
@@ -535,7 +533,7 @@ START_TEST(an_address_has_so_many_connections)
 	must_refuse_and_close("GET /bytes HTTP/1.1\r\nHost: h\r\n\r\n", 429, "connections");
 	ck_assert_str_eq(client_header(&reply, "Retry-After"), "3");
 	close(fds[0]);
-	do { /* the slot is free once the server has seen the close */
+	do { /* the slot is free when the server has noticed the close */
 		client_ask(&reply, "GET", "GET /bytes HTTP/1.1\r\nHost: h\r\n\r\n");
 	} while (reply.code == 429);
 	ck_assert_uint_eq(reply.code, 206);
@@ -594,7 +592,7 @@ int main(void)
 	tcase_add_test(patience, a_dripping_head_is_cut);
 	tcase_add_test(patience, a_dripping_body_is_cut_and_told);
 	tcase_add_test(patience, a_body_has_a_time_limit_as_a_whole);
-	tcase_add_test(patience, a_chunk_size_that_fits_nowhere);
+	tcase_add_test(patience, an_oversized_chunk_size_ends_the_connection);
 	tcase_add_test(patience, a_kept_connection_is_closed_when_idle);
 	tcase_add_test(patience, waiting_for_the_server_is_not_idling);
 	tcase_add_test(patience, an_address_has_so_many_connections);

@@ -9,20 +9,20 @@
 
 enum { BODY_BYTES = 2 * HTTP_PUMP_BYTES + 100 };
 
-/* The connection, and what its thread is waiting for. */
+/* Simulates a connection, and what its thread is waiting for. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	unsigned n_pauses, n_wakes;
-	unsigned n_begun, n_ended; /* waits of the source */
+	unsigned n_begun, n_ended; /* how often the source made it wait */
 	bool closing, left;
 } conn;
 
 static struct {
-	pthread_t reader; /* thread that read the last block */
-	size_t most;      /* the most bytes asked for at once */
+	pthread_t reader; /* the thread that read the last block */
+	size_t most;      /* the largest read of the source */
 	uint64_t fails_at;
-	uint64_t comes_to; /* bytes that have come */
+	uint64_t comes_to; /* offset up to which bytes have come */
 	bool comes_at_once;
 	struct http_waiter *waiter;
 	unsigned n_waits, n_released;
@@ -91,7 +91,7 @@ static ssize_t source_read(void *ctx, uint64_t pos, uint8_t *out, size_t max)
 	if (pos >= source.comes_to)
 		return HTTP_NOT_YET;
 	max = source.comes_to - pos < max ? (size_t)(source.comes_to - pos) : max;
-	size_t n = max > 1000 ? max - 1 : max; /* a source may return less than asked for */
+	size_t n = max > 1000 ? max - 1 : max; /* a source may return fewer bytes than asked for */
 	for (size_t i = 0; i < n; i++)
 		out[i] = byte_at(pos + i);
 	return (ssize_t)n;
@@ -129,7 +129,7 @@ static void await_wait(unsigned n)
 	pthread_mutex_unlock(&conn.lock);
 }
 
-/* More bytes come, up to an offset. */
+/* Lets more bytes come, up to an offset. */
 static void bytes_come(uint64_t to)
 {
 	struct http_waiter *waiter = source.waiter;
@@ -166,7 +166,7 @@ static void teardown(void)
 	cairn_workers_free(workers);
 }
 
-/* @return how many bytes were read */
+/* Reads the body. @return the number of bytes */
 static uint64_t read_all(enum http_stream_read *end)
 {
 	static uint8_t out[10000];
@@ -198,7 +198,7 @@ START_TEST(a_worker_reads_block_by_block)
 }
 END_TEST
 
-/* No block is read ahead for a client that takes nothing. */
+/* No block is read in advance for a client that reads nothing. */
 START_TEST(the_next_block_waits_for_the_client)
 {
 	uint8_t out[10];
@@ -242,8 +242,6 @@ START_TEST(a_server_that_closes_waits_for_nothing)
 }
 END_TEST
 
-/* --- a source that has nothing yet -------------------------------------------------------------------------------- */
-
 static void read_to_the_wait(void)
 {
 	uint8_t out[10];
@@ -254,7 +252,7 @@ static void read_to_the_wait(void)
 	ck_assert_uint_eq(conn.n_wakes, 0);
 }
 
-/* No thread waits: the pool has nothing to do. */
+/* No thread waits, so the workers have no work. */
 START_TEST(a_body_waits_for_its_bytes)
 {
 	enum http_stream_read end;
@@ -309,7 +307,7 @@ START_TEST(a_wait_ends_when_the_client_leaves)
 }
 END_TEST
 
-/* The source has let go of the waiter and is about to wake it: the wait is the source's to end. */
+/* The source has released the waiter and is about to wake it, so only the source ends the wait. */
 START_TEST(a_wait_that_is_being_ended_is_left_alone)
 {
 	enum http_stream_read end;
@@ -348,7 +346,7 @@ START_TEST(after_a_stop_nobody_waits)
 	http_waits_stop(&waits);
 	ck_assert_uint_lt(read_all(&end), BODY_BYTES);
 	ck_assert_int_eq(end, HTTP_STREAM_FAILED);
-	ck_assert_ptr_null(source.waiter); /* it was taken back */
+	ck_assert_ptr_null(source.waiter); /* the waiter was taken back */
 }
 END_TEST
 
@@ -378,7 +376,7 @@ START_TEST(places_are_counted_by_sender)
 	ck_assert(http_waits_take(&w, &places[5], 3));
 	ck_assert(http_waits_take(&w, &places[6], 4));
 	ck_assert(!http_waits_take(&w, &places[7], 5));
-	http_waits_give(&w, &places[7]); /* was not taken */
+	http_waits_give(&w, &places[7]); /* this place was not taken */
 	http_waits_give(&w, &places[0]);
 	http_waits_give(&w, &places[0]);
 	ck_assert(http_waits_take(&w, &places[8], 1));

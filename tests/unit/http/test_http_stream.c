@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The reading side, in place of a connection. */
+/* The reading side, instead of a connection. */
 static struct {
 	unsigned n_pauses, n_wakes;
 	bool closing;
@@ -96,7 +96,7 @@ START_TEST(an_unsent_frame_is_replaced_but_never_a_started_one)
 	ck_assert(frame(""));
 	must_read(64, "ondfourth");
 	ck_assert(frame("fifth"));
-	http_stream_finish(stream, "end", 3); /* the last frame does not replace others */
+	http_stream_finish(stream, "end", 3); /* the last frame does not replace earlier ones */
 	must_read(64, "fifthend");
 	must_be(HTTP_STREAM_END);
 	http_stream_gone(stream);

@@ -1,4 +1,4 @@
-/* Replies whose bytes have not come yet, over real connections. test_http_pump.c has the pump alone. */
+/* Replies whose bytes have not come yet, over real connections. test_http_pump.c tests the pump alone. */
 #include "base/workers.h"
 #include "server/http/http_waits.h"
 #include "support/http_fixture.h"
@@ -13,7 +13,7 @@
 
 enum { BODY_BYTES = 8000, FIRST_BYTES = 1000, WAITERS_MAX = 64 };
 
-/* The bytes of all bodies come at the same time. */
+/* The bytes of all bodies, which come at the same time. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -142,7 +142,7 @@ static void bytes_come(uint64_t to)
 		waiters[i]->wake(waiters[i]);
 }
 
-/* @return a connection that has got the head, and the bytes that have come */
+/* Sends a request. @return a connection that has got the head, and the bytes that have come */
 static int ask(void)
 {
 	char first[FIRST_BYTES + 5] = "\r\n\r\n";
@@ -191,7 +191,7 @@ START_TEST(bytes_are_sent_when_they_come)
 }
 END_TEST
 
-/* More requests wait than there are workers and threads, and other requests are served. */
+/* More requests wait than there are workers and threads, and other requests are still served. */
 START_TEST(many_wait_and_hold_nobody_up)
 {
 	enum { CLIENTS = 40 };
@@ -234,7 +234,7 @@ START_TEST(a_client_that_leaves_is_let_go)
 }
 END_TEST
 
-/* request_timeout_s limits how long a client may take to read, not how long it waits for us. */
+/* request_timeout_s limits how long a client may take to read, and not how long the client waits for the server. */
 START_TEST(waiting_does_not_count_as_slow_reading)
 {
 	struct http_server_options o = fixture_options();
@@ -242,7 +242,7 @@ START_TEST(waiting_does_not_count_as_slow_reading)
 	begin(o);
 	int fd = ask();
 	await_waiters(1);
-	for (int i = 0; i < 3; i++) /* 8000 bytes are given 1 s */
+	for (int i = 0; i < 3; i++) /* 8000 bytes may take 1 s */
 		fixture_await_tick();
 	bytes_come(BODY_BYTES);
 	read_rest(fd, BODY_BYTES - FIRST_BYTES);
@@ -251,7 +251,7 @@ START_TEST(waiting_does_not_count_as_slow_reading)
 }
 END_TEST
 
-START_TEST(a_stop_cuts_who_waits)
+START_TEST(a_stop_cuts_waiting_bodies)
 {
 	begin(fixture_options());
 	int fd = ask();
@@ -262,9 +262,9 @@ START_TEST(a_stop_cuts_who_waits)
 }
 END_TEST
 
-/* A source that is left while the server stops. */
+/* A source from which the waiter is taken while the server stops. */
 static struct {
-	bool has_woken; /* it no longer keeps the waiter, and is about to call wake() */
+	bool has_woken; /* it no longer has the waiter, and is about to call wake() */
 	struct http_waiter *waiter;
 	unsigned n_ended;
 } left;
@@ -340,7 +340,7 @@ int main(void)
 	tcase_add_test(tc, many_wait_and_hold_nobody_up);
 	tcase_add_test(tc, a_client_that_leaves_is_let_go);
 	tcase_add_test(tc, waiting_does_not_count_as_slow_reading);
-	tcase_add_test(tc, a_stop_cuts_who_waits);
+	tcase_add_test(tc, a_stop_cuts_waiting_bodies);
 	tcase_add_test(tc, a_source_that_wakes_while_the_server_stops_finds_the_wait);
 	tcase_add_test(tc, one_sender_has_some_places_only);
 	suite_add_tcase(suite, tc);

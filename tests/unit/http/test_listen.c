@@ -93,7 +93,7 @@ START_TEST(invalid_addresses_are_refused)
 }
 END_TEST
 
-/* Opens a socket that listens at text; *port becomes the actual port. */
+/* Opens a socket that listens at the address in text. @param[out] port  the actual port */
 static int open_at(const char *text, unsigned *port)
 {
 	int fd;
@@ -168,7 +168,7 @@ static enum cairn_status inherit(int fd3, const char *pid, const char *n_fds, in
 	return listen_inherited(fd, NULL);
 }
 
-/* Runs in a child process, since descriptor 3 is in use here. @return the first check that fails; 0: none */
+/* Runs in a child, because descriptor 3 is in use here. @return number of the first check that fails; 0: none */
 static int inherit_all(int listening)
 {
 	char me[32];
@@ -177,7 +177,7 @@ static int inherit_all(int listening)
 	if (listen_inherited(&fd, NULL) != CAIRN_OK || fd != -1)
 		return 1;
 	if (inherit(listening, "1", "1", &fd) != CAIRN_OK || fd != -1)
-		return 2; /* meant for another process */
+		return 2; /* the variables are for another process */
 	if (inherit(listening, me, "0", &fd) != CAIRN_OK || fd != -1)
 		return 3;
 	if (inherit(listening, me, "1", &fd) != CAIRN_OK || fd != 3)

@@ -66,15 +66,15 @@ END_TEST
 
 static const struct {
 	const char *peer, *forwarded;
-	const char *client; /* NULL: nobody is found */
+	const char *client; /* expected client; NULL: none */
 } CLIENTS[] = {
 	{"10.0.0.1", NULL, NULL},
 	{"10.0.0.1", "", NULL},
 	{"10.0.0.1", "192.0.2.7", "::ffff:192.0.2.7"},
 	{"10.0.0.1", "\t192.0.2.7 ", "::ffff:192.0.2.7"},
-	{"10.0.0.1", "203.0.113.9, 192.0.2.7", "::ffff:192.0.2.7"}, /* the client sent the first */
+	{"10.0.0.1", "203.0.113.9, 192.0.2.7", "::ffff:192.0.2.7"}, /* the client itself sent the first address */
 	{"10.0.0.1", "203.0.113.9,192.0.2.7 , 10.9.9.9,10.0.0.2", "::ffff:192.0.2.7"},
-	{"10.0.0.1", "10.0.0.3, 10.0.0.2", "::ffff:10.0.0.3"}, /* proxies only */
+	{"10.0.0.1", "10.0.0.3, 10.0.0.2", "::ffff:10.0.0.3"}, /* only addresses of proxies */
 	{"10.0.0.1", "unknown, 10.0.0.2", "::ffff:10.0.0.2"},
 	{"10.0.0.1", "192.0.2.7, unknown", NULL},
 	{"10.0.0.1", "192.0.2.7,", NULL},

@@ -1,4 +1,4 @@
-/* Budgets of requests: which requests pass, how long others wait, and which clients a full table forgets. */
+/* Budgets of requests: which requests are allowed, how long others must wait, and which clients a full table evicts. */
 #include "server/http/rate.h"
 #include "support/run.h"
 
@@ -27,7 +27,7 @@ static uint64_t take(const char *who, int64_t now_us)
 	return rate_take(r, who, strlen(who), now_us);
 }
 
-/* How many requests in a row pass at one moment. */
+/* Returns how many requests in a row are allowed at one moment. */
 static unsigned take_all(const char *who, int64_t now_us)
 {
 	unsigned n = 0;
@@ -44,7 +44,7 @@ START_TEST(a_burst_then_a_steady_rate)
 	ck_assert_uint_eq(take("a", 5 + SECOND_US / 10), 0);
 	ck_assert_uint_eq(take("a", 5 + SECOND_US / 10), 100);
 	ck_assert_uint_eq(take_all("a", 5 + SECOND_US), 9);
-	ck_assert_uint_eq(take_all("a", 100 * SECOND_US), 20); /* at most one burst */
+	ck_assert_uint_eq(take_all("a", 100 * SECOND_US), 20); /* one burst at most */
 	ck_assert_uint_eq(rate_refused(r), 6);
 }
 END_TEST
@@ -66,12 +66,12 @@ START_TEST(clients_are_told_apart)
 	ck_assert_uint_eq(take_all("a", 0), 20);
 	ck_assert_uint_eq(take_all("b", 0), 20);
 	ck_assert_uint_eq(take_all(longer, 0), 20);
-	longer[sizeof(longer) - 2] = 'y'; /* tokens may differ only at their end */
+	longer[sizeof(longer) - 2] = 'y'; /* tokens may differ only near their end */
 	ck_assert_uint_eq(take_all(longer, 0), 20);
 }
 END_TEST
 
-/* A client with very many addresses gets no fresh budget by them, neither for itself nor for another blocked client. */
+/* A client with very many addresses gets no new budget from them, neither for itself nor for another limited client. */
 START_TEST(a_full_table_keeps_blocked_clients)
 {
 	char who[32];
@@ -82,7 +82,7 @@ START_TEST(a_full_table_keeps_blocked_clients)
 		ck_assert_uint_eq(take(who, now_us++), 0);
 	}
 	ck_assert_int_lt(now_us, SECOND_US);
-	ck_assert_uint_le(take_all("a", now_us), 2); /* earned in these microseconds */
+	ck_assert_uint_le(take_all("a", now_us), 2); /* as many as were earned in these microseconds */
 }
 END_TEST
 

@@ -47,7 +47,7 @@ static enum router_result find_in(const char *method, const char *target, bool p
 	return router_find(TABLES, method, copy, plain, &match, allow, sizeof(allow));
 }
 
-/* Finds a target. If its characters are known to be plain, the result must be the same. */
+/* Finds the route of a target. If the characters of the target are known to be plain, the result must be the same. */
 static enum router_result find(const char *method, const char *target)
 {
 	static const char PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
@@ -185,7 +185,7 @@ START_TEST(tails_have_any_number_of_segments)
 }
 END_TEST
 
-/* In the tail, but nowhere before it. */
+/* Unescaped bytes are allowed in the tail, but not before it. */
 START_TEST(unescaped_bytes_only_in_the_tail)
 {
 	for (int c = 1; c < 128; c++) {
@@ -193,7 +193,7 @@ START_TEST(unescaped_bytes_only_in_the_tail)
 		bool in_name = isalnum(c) || strchr("-._~", c),
 		     in_tail = in_name || strchr("%!$&'()*+,;=:@[]{}|^\\", c);
 		if (c == '?' || c == '/')
-			continue; /* starts the query, or another segment */
+			continue; /* the character starts the query, or another segment */
 		target[15] = (char)c;
 		ck_assert_msg((find("GET", target) == ROUTER_FOUND) == in_tail, "%s", target);
 		memcpy(target, "/files/r?/main/a/b", sizeof(target));
@@ -216,7 +216,7 @@ START_TEST(tailed_paths_at_the_limit_and_over)
 	memcpy(target + ROUTER_TAILED_BYTES_MAX, "a", 2);
 	ck_assert_int_eq(find("GET", target), ROUTER_NOT_FOUND);
 	target[ROUTER_TAILED_BYTES_MAX] = '\0';
-	memset(target + 7, 'r', ROUTER_PATH_BYTES_MAX); /* too long before the tail */
+	memset(target + 7, 'r', ROUTER_PATH_BYTES_MAX); /* the part before the tail is too long */
 	memcpy(target + ROUTER_PATH_BYTES_MAX - 5, "/main/", 6);
 	ck_assert_int_eq(find("GET", target), ROUTER_NOT_FOUND);
 	memcpy(target + ROUTER_PATH_BYTES_MAX - 6, "/main/a", 7);

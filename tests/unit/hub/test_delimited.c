@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fields and rows as they are read, like "a|b/c|d/"; "~" where the bytes end within a field. */
+/* Returns fields and rows as they are read, like "a|b/c|d/"; "~" where the bytes end within a field. */
 static const char *read_all(const char *bytes, size_t len, char separator, bool is_cut)
 {
 	static char out[1024];
@@ -68,7 +68,7 @@ START_TEST(cut_anywhere)
 	char whole[1024];
 	(void)snprintf(whole, sizeof(whole), "%s", read_all(TEXT, strlen(TEXT), ',', false));
 	for (size_t len = 0; len <= strlen(TEXT); len++) {
-		char *bytes = malloc(len + 1); /* a sanitizer notices a byte too many */
+		char *bytes = malloc(len + 1); /* lets a sanitizer notice a read past the end */
 		ck_assert_ptr_nonnull(bytes);
 		bytes = realloc(bytes, len ? len : 1);
 		ck_assert_ptr_nonnull(bytes);

@@ -115,7 +115,7 @@ START_TEST(commit_refused)
 }
 END_TEST
 
-/* A file of n bytes, in base64 or plain. */
+/* Reads a commit with a file of n bytes, in base64 or plain. */
 static enum cairn_status read_file(size_t n, bool plain)
 {
 	static char text[2 * CAIRN_INDEX_INLINE_MAX];

@@ -177,7 +177,7 @@ START_TEST(paths)
 }
 END_TEST
 
-/* A new path must also be safe on Windows. An existing path may have any of these names. */
+/* A new path must also be valid on Windows. An existing path may have any of these names. */
 START_TEST(new_paths)
 {
 	static const char *const GOOD[] = {"a",    "a\\b", "10:00", "a/10:00:00.json",   "...",
@@ -204,7 +204,7 @@ START_TEST(new_paths)
 }
 END_TEST
 
-/* Paths that git refuses, on whatever system they may be checked out. */
+/* Paths that git refuses on every system, because files may be checked out anywhere. */
 START_TEST(files_of_repositories)
 {
 	static const char *const GOOD[] = {"a",     ".gitattributes", ".github/x", "x.git/y",       "git",

@@ -94,7 +94,7 @@ START_TEST(wild_cards)
 }
 END_TEST
 
-/* A text that repeats `what` n times. */
+/* Returns a text that repeats `what` n times. */
 static char *repeat(const char *what, size_t n)
 {
 	size_t len = strlen(what);
@@ -137,7 +137,7 @@ START_TEST(all_that_is_read_costs_steps)
 }
 END_TEST
 
-/* A match that needs more steps than the limit ends there, however long it would take. */
+/* A match that needs more steps than the limit ends at the limit, however long it would take. */
 START_TEST(steps_are_bounded)
 {
 	static const char LINE[] = "*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*ab\n";
@@ -167,11 +167,11 @@ START_TEST(small_text_comes_with_the_commit)
 	ck_assert(!is_inline("a.txt", CAIRN_INDEX_INLINE_MAX + 1, "aGVsbG8="));
 	ck_assert(!is_inline("a.bin", 5, "aGVsbG8=") && is_inline("a.bin", 0, "") && is_inline("x", 0, NULL));
 	ck_assert(!is_inline("x", 5, NULL) && !is_inline("x", 5, "!!!!"));
-	ck_assert(!is_inline("x", 5, "aGUAbG8="));   /* a zero byte */
+	ck_assert(!is_inline("x", 5, "aGUAbG8="));   /* contains a zero byte */
 	ck_assert(is_inline("x", 6, "w7/Dvw=="));    /* UTF-8, with "/" in base64 */
 	ck_assert(is_inline("x", 600, "YWHDvMM="));  /* cut within a character */
-	ck_assert(!is_inline("x", 600, "YWH/YWE=")); /* no UTF-8 */
-	ck_assert(!is_inline("x", 600, "YWGAgIA=")); /* nor does this start a character */
+	ck_assert(!is_inline("x", 600, "YWH/YWE=")); /* not UTF-8 */
+	ck_assert(!is_inline("x", 600, "YWGAgIA=")); /* this does not start a character, either */
 	char sample[2049];
 	for (int i = 0; i < 2048; i += 4)
 		memcpy(sample + i, "YWFh", 4);

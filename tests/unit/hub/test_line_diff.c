@@ -11,7 +11,7 @@ enum { LINES = 12, ROUNDS = 2000, TEXT = 4096 };
 struct told {
 	char text[TEXT]; /* "-3 a" for each line */
 	unsigned n_other;
-	unsigned stop_after; /* 0: never */
+	unsigned stop_after; /* stop after this many lines; 0: never */
 	unsigned n;
 };
 
@@ -33,11 +33,11 @@ static void is_told(const char *before, const char *after, uint32_t context, con
 	ck_assert_str_eq(told.text, expected);
 }
 
-START_TEST(lines_that_are_other)
+START_TEST(differing_lines_are_reported)
 {
 	is_told("", "", 3, "");
 	is_told("a\nb\n", "a\nb\n", 3, "");
-	is_told("a\nb\n", "a\nb", 3, ""); /* the end of the last line is ignored */
+	is_told("a\nb\n", "a\nb", 3, ""); /* a missing end of the last line does not count */
 	is_told("", "a\nb", 3, "+1,1 a|+1,2 b|");
 	is_told("a\n\nb\n", "", 3, "-1,1 a|-2,1 |-3,1 b|");
 	is_told("a\nb\nc\n", "a\nx\nc\n", 3, " 1,1 a|-2,2 b|+3,2 x| 3,3 c|");
@@ -56,7 +56,7 @@ START_TEST(a_visitor_ends_it)
 }
 END_TEST
 
-/* The number of edits of the shortest way, from the full table. */
+/* Returns the number of edits of the shortest way, from the full table. */
 static unsigned shortest(const char *a, unsigned n_a, const char *b, unsigned n_b)
 {
 	unsigned table[LINES + 1][LINES + 1];
@@ -84,7 +84,7 @@ static unsigned letters(char *out, char *text)
 	return n;
 }
 
-/* With all lines reported, those not removed make up the second text, and those not added the first. */
+/* When all lines are reported, those not removed are the second text, and those not added the first. */
 START_TEST(the_way_is_right_and_shortest)
 {
 	srand(7);
@@ -118,7 +118,7 @@ static bool count(void *ctx, const struct cairn_diff_line *line)
 	return true;
 }
 
-/* Beyond the maximum of edits all lines in between are reported as changed, even lines in both texts. */
+/* Beyond the maximum of edits, all lines in between are reported as changed, even lines that are in both texts. */
 START_TEST(many_edits)
 {
 	for (unsigned edits = CAIRN_LINE_DIFF_EDITS_MAX; edits <= CAIRN_LINE_DIFF_EDITS_MAX + 2; edits += 2) {
@@ -155,7 +155,7 @@ int main(void)
 {
 	Suite *suite = suite_create("line_diff");
 	TCase *tcase = tcase_create("line_diff");
-	tcase_add_test(tcase, lines_that_are_other);
+	tcase_add_test(tcase, differing_lines_are_reported);
 	tcase_add_test(tcase, a_visitor_ends_it);
 	tcase_add_test(tcase, the_way_is_right_and_shortest);
 	tcase_add_test(tcase, many_edits);

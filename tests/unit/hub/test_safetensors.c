@@ -22,7 +22,7 @@ static void tell(void *ctx, const struct cairn_tensor *tensor)
 	(void)snprintf(told + len, sizeof(told) - len, "=%" PRIu64 "|", tensor->n_values);
 }
 
-/* Reads a file with this head, and data_bytes bytes behind it. */
+/* Reads a file with this head, and data_bytes bytes after it. */
 static enum cairn_status read_head(const char *head, uint64_t data_bytes, struct cairn_tensors *out)
 {
 	uint8_t *file = calloc(1, strlen(head) + 8);
@@ -33,7 +33,7 @@ static enum cairn_status read_head(const char *head, uint64_t data_bytes, struct
 	memcpy(file + 8, head, len);
 	told[0] = '\0';
 	enum cairn_status status = cairn_tensors_read(out, file, len + 8, len + 8 + data_bytes, tell, NULL);
-	for (size_t cut = 0; cut < len + 8; cut++) { /* no part of it is a head; reads stay within it */
+	for (size_t cut = 0; cut < len + 8; cut++) { /* no cut part is a valid head, and reads stay within it */
 		struct cairn_tensors part;
 		uint8_t *copy = malloc(cut + 1);
 		ck_assert_ptr_nonnull(copy);
@@ -67,7 +67,7 @@ START_TEST(heads)
 		CAIRN_OK);
 	ck_assert_str_eq(told, "A\n\xef\xbf\xbd F4 3=3|");
 	ck_assert_int_eq(read_head("{\"a\":{\"dtype\":\"NEW\",\"shape\":[0,9],\"data_offsets\":[1,2]}}", 2, &t),
-			 CAIRN_OK); /* the length of its values is unknown here */
+			 CAIRN_OK); /* the length of a value of this type is unknown here */
 	ck_assert_uint_eq(t.n_values, 0);
 }
 END_TEST

@@ -18,7 +18,7 @@ static uint32_t next_number(uint32_t below)
 	return (state >> 16) % below;
 }
 
-/* Files of many owners over a few xorbs, so that terms overlap in every way. */
+/* Makes files of many owners over a few xorbs, so that terms overlap in every way. */
 static void fill(struct fx_xorb xorbs[static N_XORBS])
 {
 	for (uint32_t i = 0; i < N_XORBS; i++) {
@@ -108,7 +108,7 @@ START_TEST(in_rounds)
 }
 END_TEST
 
-/* Unrelated owners are not held in memory all at once. */
+/* Unrelated owners are not all in memory at once. */
 START_TEST(in_rounds_for_their_owners)
 {
 	enum { N_SETS_AT_ONCE = 4 };

@@ -1,4 +1,4 @@
-/* Memory about an index over PostgreSQL: which of it remains valid after a failover to another server. */
+/* Facts that the daemon remembers of an index over PostgreSQL, and how far they hold after a failover. */
 #include "index/postgres/engine.h"
 #include "support/run.h"
 
@@ -18,7 +18,7 @@ static void teardown(void)
 	cairn_pg_good_keys_fini(&keys);
 }
 
-/* Takes an answer of a server in which this key is the only good one. */
+/* Takes an answer of a server, in which this key is the only valid one. */
 static void take(int64_t id, int64_t server, int64_t generation)
 {
 	static char names[] = "a key's column";
@@ -50,7 +50,7 @@ START_TEST(older_ones_are_not_taken)
 	take(7, 1, 5);
 	take(8, 1, 4);
 	ck_assert(has(7) && !has(8));
-	take(8, 1, 5); /* may be newer than its number, which was read first */
+	take(8, 1, 5); /* the answer may be newer than its number, which was read first */
 	ck_assert(has(8) && !has(7));
 }
 END_TEST
@@ -73,7 +73,7 @@ static uint64_t withdrawn(struct cairn_postgres *p, int64_t server, int64_t with
 	return cairn_postgres_withdrawn(&p->index);
 }
 
-/* Counts of a commit and of a look arrive in any order. After a failover an equal count may mean other changes. */
+/* Counts from commits and from refreshes arrive in any order. After a failover equal counts may mean other changes. */
 START_TEST(counts_of_another_server_are_changes)
 {
 	static struct cairn_postgres p = {.lock = PTHREAD_MUTEX_INITIALIZER};

@@ -23,7 +23,7 @@ START_TEST(nothing_is_ruled_out_before_it_is_complete)
 }
 END_TEST
 
-/* In a filter of several layers, every added prefix is found, and few others are. */
+/* A filter of several layers finds every added prefix, and few others. */
 START_TEST(added_prefixes_are_found_and_few_others)
 {
 	enum { N = 700000 };

@@ -84,8 +84,8 @@ static void refused(const char *rule)
 	ck_assert(cairn_hash_equal(&before, &after));
 }
 
-/* Counting memory would take a global lock at each allocation. The setting counts only before SQLite's first use, so
- * this tests the order in which an index is opened. The test runs in a process of its own. */
+/* Counting memory would take a global lock at each allocation. The setting works only before SQLite's first use, so
+ * this also tests the order in which an index is opened. Check runs the test in its own process. */
 START_TEST(sqlite_does_not_count_its_memory)
 {
 	struct cairn_index *ix = fx_open(folder.path);
@@ -142,7 +142,7 @@ END_TEST
 
 START_TEST(newer_version_in_the_log_refused)
 {
-	/* A killed process leaves its commits in the log. A refusal must not copy them into the file. */
+	/* a killed process leaves its commits in the log, and a refusal must not copy them into the file */
 	cairn_index_free(fx_open(folder.path));
 	sqlite3 *db;
 	ck_assert_int_eq(cairn_sql_open(&db, path, SQLITE_OPEN_READWRITE, NULL, NULL), CAIRN_OK);
@@ -187,7 +187,7 @@ START_TEST(empty_file_is_new)
 }
 END_TEST
 
-/* Builds an index of this version from its scripts, with some rows. */
+/* Builds an index of this version with the scripts of the time, and with some rows. */
 static void make_version(int version)
 {
 	run_sql("PRAGMA page_size = 4096; PRAGMA journal_mode = WAL");
@@ -242,7 +242,7 @@ START_TEST(migrated_from_each_version)
 }
 END_TEST
 
-/* Up to version 3 a file had one SHA-256, the first one claimed. */
+/* Up to version 3 a file had one SHA-256. Migrating makes it a claim of each owner of the file. */
 START_TEST(one_sha256_becomes_the_claim_of_each_owner)
 {
 	for (int version = 1; version <= 3; version++) {
@@ -265,7 +265,7 @@ START_TEST(one_sha256_becomes_the_claim_of_each_owner)
 		bool known = true;
 		struct cairn_index_registered registered;
 		ck_assert_int_eq(fx_shard_known(ix, &body, "", "", &known, &registered), CAIRN_OK);
-		ck_assert(!known); /* its SHA-256 may have been dropped */
+		ck_assert(!known); /* its SHA-256 may have been removed */
 		cairn_index_free(ix);
 		ck_assert_int_eq(ask("SELECT count(*) FROM file_owner WHERE sha256 > x''"), 3);
 		ck_assert_int_eq(ask("SELECT count(*) FROM file_owner"), 4);
@@ -279,9 +279,9 @@ START_TEST(one_sha256_becomes_the_claim_of_each_owner)
 }
 END_TEST
 
-/* Since version 12 each repository has a count of the bytes it holds: each of its files and inline contents once. Since
- * version 21 a file counts at least 4 KiB, and rows count with their texts. Since version 31 a repository and its
- * former names count; a name that another repository has is none of them. */
+/* Since version 12 each repository has a count of its bytes: each of its files and inline contents once. Since version
+ * 21 a file counts at least 4 KiB, and rows count with their texts. Since version 31 a repository and its former names
+ * count; a name that now belongs to another repository does not. */
 START_TEST(a_migration_counts_the_bytes_of_repositories)
 {
 	make_version(11);
@@ -347,7 +347,7 @@ START_TEST(a_migration_makes_every_claim_due)
 }
 END_TEST
 
-/* Up to version 18 the first and the last commit of a pull request said what it was for and how it ended. */
+/* Up to version 18, the first and the last commit of a pull request said what it was for and how it ended. */
 START_TEST(pull_requests_get_rows)
 {
 	make_version(18);
@@ -405,7 +405,7 @@ START_TEST(owners_and_their_claims_become_one_table)
 }
 END_TEST
 
-/* Up to version 4 a term did not record where its bytes lie. */
+/* Up to version 4, a term did not record at which offsets its bytes are. */
 START_TEST(terms_are_given_their_offsets)
 {
 	for (int version = 1; version <= 4; version++) {
@@ -416,7 +416,7 @@ START_TEST(terms_are_given_their_offsets)
 			"(1, randomblob(32), 12, "
 			"x'0700000000000000000002000400000007000000000000000100050008000000', 1),"
 			"(2, randomblob(32), 0, x'', 1),"
-			"(3, randomblob(32), 2, x'09000000000000000000010002000000', 1)," /* no such xorb */
+			"(3, randomblob(32), 2, x'09000000000000000000010002000000', 1)," /* there is no such xorb */
 			"(4, randomblob(32), 2, x'07000000000000000400060004000000', 1)," /* past the end of the xorb */
 			"(5, randomblob(32), 2, zeroblob(24), 1),"                        /* damaged */
 			"(6, randomblob(32), 2, zeroblob(17), 1)");
@@ -440,7 +440,7 @@ START_TEST(terms_are_given_their_offsets)
 END_TEST
 
 struct between {
-	struct cairn_index_planner planner; /* first */
+	struct cairn_index_planner planner; /* must be the first member */
 	int64_t id;
 	unsigned n_chunks;
 };
@@ -464,7 +464,7 @@ static enum cairn_status between_visit(void *planner, const struct cairn_index_s
 	return CAIRN_OK;
 }
 
-/* Adds a file of one term over a whole xorb. @return its hash */
+/* Adds a file of one term that covers a whole xorb. @return its hash */
 static struct cairn_hash put_planned(struct cairn_index *ix)
 {
 	struct fx_xorb x = fx_xorb_new(1, 10);
@@ -482,7 +482,7 @@ START_TEST(a_plan_is_one_snapshot)
 	struct cairn_index *ix = fx_open(folder.path);
 	struct cairn_hash hash = put_planned(ix);
 	struct between b = {.planner = {1, between_choose, between_visit}};
-	for (unsigned i = 0; i < 2; i++) { /* the second plan sees the write, so no snapshot is left behind */
+	for (unsigned i = 0; i < 2; i++) { /* the second plan sees the write, so no snapshot was left open */
 		struct cairn_index_file file;
 		ck_assert_int_eq(cairn_index_plan(ix, &hash, NULL, &b.planner, &file), CAIRN_OK);
 		ck_assert_uint_eq(b.n_chunks, i == 0 ? 10 : 7);
@@ -492,7 +492,7 @@ START_TEST(a_plan_is_one_snapshot)
 }
 END_TEST
 
-/* Damaged terms may exceed the wanted number by less than one term. They are not taken for no terms. */
+/* Damaged terms may exceed the wanted number by less than one term. They must not look like no terms. */
 START_TEST(a_damaged_plan_is_not_an_empty_one)
 {
 	struct cairn_index *ix = fx_open(folder.path);
@@ -507,7 +507,7 @@ START_TEST(a_damaged_plan_is_not_an_empty_one)
 }
 END_TEST
 
-/* Damage that SQLite cannot detect is reported. It does not appear as a shorter or longer list. */
+/* Damage that SQLite cannot detect is reported. It must not look like a shorter or longer list. */
 START_TEST(damaged_list)
 {
 	struct cairn_index *ix = fx_open(folder.path);

@@ -1,4 +1,4 @@
-/* The disk fails during a checkpoint of the index. The kernel takes a page that could not be written for written, so
+/* The disk fails during a checkpoint of the index. The kernel treats a page that could not be written as written, so
  * only the log still has it. */
 #include "cas/internal.h"
 #include "index/sqlite/engine.h"
@@ -23,7 +23,7 @@
 
 static struct cas_fixture f;
 static struct cairn_index *ix;
-static struct tempdir disk; /* the database as it was when the last sync succeeded */
+static struct tempdir disk; /* the database as it was after the last successful sync */
 
 static void set_up(void)
 {
@@ -38,7 +38,7 @@ static void tear_down(void)
 	cas_fixture_fini(&f);
 }
 
-/* Replaces the C library's functions, so SQLite's syncs come here. */
+/* Replaces the C library's functions, so that SQLite's syncs come here. */
 static atomic_int syncs_to_fail;
 
 static int sync_file(long number, int fd)
@@ -80,8 +80,8 @@ static void copy_file(const struct tempdir *from, const char *name)
 	close(out);
 }
 
-/* The next sync of the database fails, and the data it was to write is lost. A child process does this: closing the
- * file here would drop SQLite's locks on it. */
+/* Lets the next sync of the database fail, and drops the data that it was to write. A child process does this, because
+ * closing the file here would drop SQLite's locks on it. */
 static void lose_next_sync(void)
 {
 	pid_t child = fork();
@@ -104,7 +104,7 @@ static void put_file(uint64_t number)
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
 }
 
-/* Lengthens the log by n commits of one page each. All change the same page, so that a round is short. */
+/* Lengthens the log by n commits of one page each. All change the same page, so the round is short. */
 static void fill_log_pages(int n)
 {
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
@@ -116,7 +116,7 @@ static void fill_log_pages(int n)
 		ck_assert_int_eq(cairn_sql_exec(db, "UPDATE state SET probes = probes + 1"), CAIRN_OK);
 }
 
-/* The length of the log, provided that it has never been restarted. */
+/* Returns the length of the log, if it was never restarted. */
 static int log_pages(void)
 {
 	enum { LOG_HEAD_BYTES = 32, FRAME_BYTES = 24 + CAIRN_MIGRATE_PAGE_BYTES };
@@ -145,7 +145,7 @@ static enum cairn_checkpoint_state commit_and_fold(void)
 	return state;
 }
 
-/* A snapshot that prevents later commits from being copied. */
+/* Opens a snapshot, which keeps later commits from being copied. */
 static void hold(sqlite3 **reader)
 {
 	char path[CAIRN_SQL_PATH_BYTES];
@@ -184,7 +184,7 @@ START_TEST(a_lost_page_is_still_in_the_log)
 	put_file(1);
 	fail_one_sync(_i);
 	not_ready();
-	/* All syncs succeed from now on. The log is long enough for another round, and for being restarted after it. */
+	/* from now on all syncs succeed, and the log is long enough for another round and a restart after it */
 	put_file(2);
 	fill_log();
 	for (int i = 0; i < 3; i++)
@@ -207,20 +207,20 @@ START_TEST(a_restart_folds_it_in_again)
 	cas_fixture_reopen(&f, NULL);
 	ix = f.cas->index;
 	ck_assert_int_eq(cairn_cas_ready(f.cas, NULL), CAIRN_OK);
-	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_IDLE); /* the round that /ready began, and its rest */
+	ck_assert_int_eq(commit_and_fold(), CAIRN_CHECKPOINT_IDLE); /* ends the round that /ready began, and its rest */
 	put_file(2);
 	cas_fixture_close(&f);
-	copy_file(&f.dir, "index.sqlite"); /* only the database: the log is gone */
+	copy_file(&f.dir, "index.sqlite"); /* copies only the database: the log is lost */
 	struct cairn_index *after = fx_open(disk.path);
 	ck_assert(fx_sees(after, NULL, 1) && fx_sees(after, NULL, 2));
 	cairn_index_free(after);
 }
 END_TEST
 
-/* The bytes of the shared-memory file that SQLite locks. */
+/* Bytes of the shared-memory file that SQLite locks. */
 enum { CHECKPOINT_LOCK = 121, READER_LOCK = 124 };
 
-/* Another process holds a lock of this type. @return the process */
+/* Lets another process take a lock of this type. @return the process */
 static pid_t lock_elsewhere(short type, off_t byte_of_file)
 {
 	CLEANUP(tempdir_textp) char *path = tempdir_path(&f.dir, "index.sqlite-shm");
@@ -263,7 +263,7 @@ START_TEST(a_busy_log_is_no_failure)
 }
 END_TEST
 
-/* A whole round of checkpoints, as short as on a nearly full disk. @return who holds the log */
+/* Runs a round of checkpoints, as short as on a nearly full disk. @return the name of the reader that holds the log */
 static const char *round_held_by(void)
 {
 	static struct cairn_index_stats stats;
@@ -285,7 +285,7 @@ START_TEST(a_read_of_the_daemon_that_goes_on_is_named)
 	ck_assert_int_eq(cairn_sqlite_take(ix, &r), CAIRN_OK);
 	ck_assert_int_eq(cairn_sql_exec(r->db, "BEGIN; SELECT count(*) FROM file"), CAIRN_OK);
 	ck_assert_str_eq(round_held_by(), "");
-	put_file(2); /* and other reads come and go */
+	put_file(2); /* other reads come and go meanwhile */
 	ck_assert(fx_sees(ix, NULL, 2));
 	ck_assert_ptr_nonnull(strstr(round_held_by(), "this daemon, in "));
 	ck_assert_ptr_nonnull(strstr(round_held_by(), __func__));
@@ -295,7 +295,7 @@ START_TEST(a_read_of_the_daemon_that_goes_on_is_named)
 }
 END_TEST
 
-/* The log is held by a read of this process, which is beside the pool. SQLite's locks cannot be had in a child. */
+/* A read of this process outside the pool holds the log. A child could not take SQLite's locks. */
 START_TEST(a_process_that_goes_on_reading_is_named)
 {
 	CLEANUP(cairn_sql_closep) sqlite3 *reader = NULL;
@@ -312,13 +312,13 @@ START_TEST(a_process_that_goes_on_reading_is_named)
 }
 END_TEST
 
-/* Holds one pass of the thread at the place of SQLite's WAL-reset bug. There the pass has read the header of the
- * log, but has no lock yet that keeps the log from being restarted. SQLite calls xUnfetch at this place. */
+/* Holds one pass of the thread at the place of SQLite's WAL-reset bug. There the pass has read the header of the log,
+ * but has no lock yet that keeps the log from being restarted. SQLite calls xUnfetch at this place. */
 static struct {
-	const sqlite3_io_methods *before; /* the file's own */
+	const sqlite3_io_methods *before; /* the methods that the file had */
 	sqlite3_io_methods methods;
-	int pass, held_pass; /* the current pass; the pass to hold */
-	bool held, opened;   /* under the checkpoint's lock */
+	int pass, held_pass; /* number of the current pass, and of the pass to hold */
+	bool held, opened;   /* guarded by the checkpoint's lock */
 } gate;
 
 static int gate_unfetch(sqlite3_file *file, sqlite3_int64 offset, void *page)
@@ -359,7 +359,7 @@ static void gate_set(int pass)
 	file->pMethods = &gate.methods;
 }
 
-/* @return whether the pass stands at the gate; false: the round ended without that pass */
+/* Waits until the pass is at the gate. @return false: the round ended without that pass */
 static bool gate_wait(void)
 {
 	struct cairn_checkpoint *c = &cairn_sqlite(ix)->checkpoint;
@@ -393,13 +393,13 @@ START_TEST(a_commit_during_a_pass_is_kept)
 {
 	struct cairn_checkpoint *c = &cairn_sqlite(ix)->checkpoint;
 	put_file(1);
-	/* A round of so many pages needs another pass, and the writer does not wait for the round to end. */
+	/* a round of so many pages needs another pass, and the writer does not wait for the end of the round */
 	fill_log_pages(1003 - log_pages());
-	/* Short rounds, as on a nearly full disk, but the log's file keeps its length. */
+	/* rounds are short, as on a nearly full disk, but the log's file keeps its length */
 	c->keep_bytes = UINT64_MAX;
 	c->round_pages = CAIRN_CHECKPOINT_PAGES_MIN;
 	gate_set(_i);
-	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK); /* begins the round */
+	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK); /* begins a round */
 	bool held = gate_wait();
 	ck_assert(held || _i > 1);
 	put_file(2);

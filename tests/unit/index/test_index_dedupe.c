@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Damage of a neighbour affects neither the requested xorb nor the other neighbours. */
+/* Damage of one neighbour affects neither the requested xorb nor other neighbours. */
 START_TEST(a_damaged_neighbour_is_left_out)
 {
 	static const char *const damages[] = {
@@ -32,7 +32,7 @@ START_TEST(a_damaged_neighbour_is_left_out)
 }
 END_TEST
 
-/* The filter treats a chunk of another scope like an absent one: no further work is done for either. */
+/* For the filter, a chunk of another scope is like an absent one: neither costs further work. */
 START_TEST(a_foreign_chunk_is_ruled_out_like_an_absent_one)
 {
 	struct fx_shard s;
@@ -72,8 +72,8 @@ static int cost_order(const void *pa, const void *pb)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Processor time of a lookup by "you", in nanoseconds: the median of blocks, which alternate between two kinds.
- * @param[out] ns  of a chunk that only "me" has, and of chunks that nobody has */
+/* Measures the processor time of a lookup by "you", in nanoseconds: the median of blocks, which alternate between two
+ * kinds. @param[out] ns  for a chunk that only "me" has, and for chunks that nobody has */
 static void cost_measure(const struct cairn_hash *foreign, int64_t ns[2])
 {
 	static int64_t blocks[2][COST_BLOCKS];
@@ -87,7 +87,7 @@ static void cost_measure(const struct cairn_hash *foreign, int64_t ns[2])
 			if (i % 2)
 				cairn_put_u64le(hash.b, random);
 			if (cairn_index_may_dedupe(fx_index, "you", &hash))
-				ck_assert_int_eq(cairn_index_dedupe(fx_index, "you", &hash, ignore, NULL),
+				ck_assert_int_eq(cairn_index_dedupe(fx_index, "you", &hash, false, ignore, NULL),
 						 CAIRN_E_NOT_FOUND);
 		}
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
@@ -100,7 +100,7 @@ static void cost_measure(const struct cairn_hash *foreign, int64_t ns[2])
 	}
 }
 
-/* With the filter, and while the filter is being built and every lookup reads the tree. */
+/* This must be so with the filter, and also while the filter is being built and every lookup reads the tree. */
 START_TEST(a_foreign_chunk_costs_as_much_as_an_absent_one)
 {
 	struct fx_shard s;
@@ -123,7 +123,7 @@ START_TEST(a_foreign_chunk_costs_as_much_as_an_absent_one)
 }
 END_TEST
 
-/* In a large index, reading a page of dedupe for each chunk would mean a disk read for each. */
+/* In a large index, a page of the table dedupe for each chunk would mean a disk read for each. */
 START_TEST(eligible_chunks_of_a_xorb_are_found_in_one_place)
 {
 	CLEANUP(cairn_pool_givep) struct cairn_reader *r = NULL;
@@ -146,9 +146,9 @@ START_TEST(eligible_chunks_of_a_xorb_are_found_in_one_place)
 }
 END_TEST
 
-static const uint32_t ROW_STEP = 4294967291; /* spreads the rows over all numbers */
+static const uint32_t ROW_STEP = 4294967291; /* spreads the rows over all possible numbers */
 
-/* Adds rows between those that the test asks for, so that the filter is built in many pieces. */
+/* Adds rows between those of the test, so that the filter is built in many pieces. */
 static void add_rows(unsigned n)
 {
 	CLEANUP(cairn_sql_closep) sqlite3 *db = NULL;
@@ -162,7 +162,7 @@ static void add_rows(unsigned n)
 	ck_assert_int_eq(cairn_sql_exec(db, sql), CAIRN_OK);
 }
 
-/* Each write is followed by at least one piece. */
+/* Waits until the filter is built. Each write is followed by at least one piece. */
 static void await_filter(unsigned pieces)
 {
 	struct cairn_index_stats stats;
@@ -173,8 +173,8 @@ static void await_filter(unsigned pieces)
 	ck_assert_uint_gt(stats.filter_bytes, 0);
 }
 
-/* Chunks at both ends of the numbers and in between. The filter also has chunks that are added while it is built. */
-START_TEST(filter_of_an_index_that_was_there)
+/* Chunks at both ends of the numbers and in between. Chunks that are added while the filter is built are in it, too. */
+START_TEST(the_filter_of_an_existing_index_is_built)
 {
 	enum { PIECES = 4, ROWS_OF_A_PIECE = 8192 };
 	struct fx_xorb x = fx_xorb_new(9, 4);
@@ -213,7 +213,7 @@ int main(void)
 	tcase_add_loop_test(t, a_damaged_neighbour_is_left_out, 0, 2);
 	tcase_add_test(t, a_foreign_chunk_is_ruled_out_like_an_absent_one);
 	tcase_add_test(t, a_foreign_chunk_costs_as_much_as_an_absent_one);
-	tcase_add_test(t, filter_of_an_index_that_was_there);
+	tcase_add_test(t, the_filter_of_an_existing_index_is_built);
 	tcase_add_test(t, eligible_chunks_of_a_xorb_are_found_in_one_place);
 	suite_add_tcase(s, t);
 	return run_suite(s);

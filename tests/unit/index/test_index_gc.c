@@ -14,7 +14,7 @@ static bool stop_at_once(void *ctx)
 	return true;
 }
 
-/* A xorb that terms name is neither retired nor swept, whatever the table reference contains. */
+/* A xorb in the terms of a file is neither retired nor swept, whatever the table reference contains. */
 START_TEST(two_witnesses)
 {
 	CLEANUP(cairn_index_needs_freep) struct cairn_index_needs *needs = NULL;
@@ -36,7 +36,7 @@ START_TEST(two_witnesses)
 	ck_assert(!gx_row_of(&fx_a).retired);
 	request.needs = NULL;
 	ck_assert_int_eq(cairn_index_gc_mark(fx_index, &request), CAIRN_OK);
-	ck_assert_uint_eq(request.n_retired, 1); /* with one witness the xorb is retired */
+	ck_assert_uint_eq(request.n_retired, 1); /* with one of the two records, the xorb is retired */
 	struct cairn_index_gc_sweep next = {
 		.needs = needs,
 		.now_unix_s = gx_now + 9 * GX_GRACE_S,

@@ -20,7 +20,7 @@ static sqlite3_file *file;
 static void open_file(int kind)
 {
 	dir = tempdir_new();
-	/* A log gets its permissions from its database. */
+	/* make the database first, because its log gets the same permissions */
 	(void)snprintf(path, sizeof(path), "%s/db", dir.path);
 	FILE *db = fopen(path, "w");
 	ck_assert_ptr_nonnull(db);
@@ -57,7 +57,7 @@ static void sync_file(void)
 	ck_assert_int_eq(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL), SQLITE_OK);
 }
 
-/* The size of the file on disk. */
+/* Returns the size of the file on disk. */
 static size_t bytes_on_disk(void)
 {
 	struct stat st;
@@ -92,7 +92,7 @@ END_TEST
 START_TEST(a_piece_elsewhere_sends_the_others_out)
 {
 	put("abcdef", 0);
-	put("X", 2); /* over bytes still in the buffer */
+	put("X", 2); /* overwrites bytes that are still in the buffer */
 	disk_has("abcdef");
 	put("Y", 3);
 	put("Z", 0);
@@ -127,7 +127,7 @@ START_TEST(closing_writes_gathered_bytes)
 }
 END_TEST
 
-/* Writes that do not fit the buffer, in pieces of all kinds, and one write larger than the buffer. */
+/* Writes that do not fit into the buffer, in pieces of all kinds, and one write longer than the buffer. */
 START_TEST(large_writes)
 {
 	enum { N = 1 << 20, BIG = 100 * 1024 };
@@ -149,7 +149,7 @@ START_TEST(large_writes)
 END_TEST
 
 /* A late write fails. The next sync reports that, and none of the bytes appears later. */
-START_TEST(a_full_disk_is_told_at_the_sync)
+START_TEST(a_failed_write_is_reported_by_the_next_sync)
 {
 	struct rlimit before;
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -188,7 +188,7 @@ int main(void)
 	tcase_add_test(log, written_bytes_are_read_counted_and_cut);
 	tcase_add_test(log, closing_writes_gathered_bytes);
 	tcase_add_test(log, large_writes);
-	tcase_add_test(log, a_full_disk_is_told_at_the_sync);
+	tcase_add_test(log, a_failed_write_is_reported_by_the_next_sync);
 	tcase_add_test(other, other_files_are_the_systems_own);
 	suite_add_tcase(suite, log);
 	suite_add_tcase(suite, other);

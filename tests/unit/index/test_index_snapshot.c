@@ -8,7 +8,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-/* A xorb and a file of two terms on it. */
+/* Adds a xorb, and a file of two terms on it. */
 static void put(void)
 {
 	struct fx_xorb x = fx_xorb_new(1, 5);
@@ -22,7 +22,7 @@ static void put(void)
 
 struct seen {
 	unsigned n;
-	int sha256; /* first byte of the file's SHA-256; -1: it has none */
+	int sha256; /* first byte of the file's SHA-256; -1: no SHA-256 */
 };
 
 static enum cairn_status see_xorb(void *ctx, const struct cairn_index_xorb *xorb, const struct cairn_chunk_list *list)
@@ -56,7 +56,7 @@ static void assert_sha256(int digit)
 	ck_assert_int_eq(seen.sha256, digit);
 }
 
-/* An older version is read, too, and not changed by that. */
+/* An older version can be read, and is not changed by that. */
 START_TEST(older_version)
 {
 	put();
@@ -84,7 +84,7 @@ START_TEST(refused)
 	CLEANUP(tempdir_fini) struct tempdir other = tempdir_new();
 	struct cairn_diag diag = {0};
 	ck_assert_int_eq(cairn_index_snapshot_open(&snapshot, fx_url(other.path).text, &diag), CAIRN_E_IO);
-	ck_assert_int_eq(tempdir_count(&other, "."), 0); /* nothing was made */
+	ck_assert_int_eq(tempdir_count(&other, "."), 0); /* no file was made */
 	tempdir_write(&other, "index.sqlite", "", 0);
 	ck_assert_int_eq(cairn_index_snapshot_open(&snapshot, fx_url(other.path).text, NULL), CAIRN_E_CONFLICT);
 	ck_assert_ptr_null(snapshot);

@@ -1,5 +1,5 @@
-/* Every statement that SQLite gets: how it finds its rows; and those of the records: named arguments. PostgreSQL
- * prepares its own in tests/contract/postgres_statements_contract.c. */
+/* Tests every statement that SQLite gets: how it finds its rows. For statements of the records, tests also the named
+ * arguments. For PostgreSQL see tests/contract/postgres_statements_contract.c. */
 #include "db/db.h"
 #include "index/sqlite/new_rows.h"
 #include "index/sqlite/statement.h"
@@ -31,7 +31,7 @@ static void close_database(void)
 	fx_tear_down();
 }
 
-/* @return a bit for each $n that a text names; bit 0 for $1 */
+/* Returns a bit for each $n in a text; bit 0 for $1. */
 static unsigned named_by(const char *text)
 {
 	unsigned named = 0;
@@ -43,7 +43,8 @@ static unsigned named_by(const char *text)
 	return named;
 }
 
-/* Otherwise PostgreSQL could not infer the argument's type, and SQLite would number the others differently. */
+/* Both texts must name all arguments: otherwise PostgreSQL could not infer an argument's type, and SQLite would number
+ * the others differently. */
 START_TEST(both_texts_name_all_arguments)
 {
 	size_t n;
@@ -59,43 +60,45 @@ START_TEST(both_texts_name_all_arguments)
 }
 END_TEST
 
-/* Statements that read a whole table or sort, and how many steps of these kinds each may have. */
+/* Statements that may read a whole table or sort, and how many such steps each may have. */
 static const struct known {
 	const char *name;
 	unsigned steps_max;
 } KNOWN[] = {
-	/* Groups of repositories, each read in index order up to a limit; what was read is sorted. */
+	/* groups of repositories, each read in the order of an index up to a limit; the rows are sorted afterwards */
 	{"LIST_UPDATED_DOWN", 12},
 	{"LIST_UPDATED_UP", 12},
 	{"LIST_CREATED_DOWN", 12},
 	{"LIST_CREATED_UP", 12},
 	{"LIST_NAMED_DOWN", 12},
 	{"LIST_NAMED_UP", 12},
-	/* The words of one list. */
+	/* the words of one list */
 	{"LIST_RARE_WORD", 4},
+	/* all accounts, and a row for each file, but rarely */
+	{"MIRROR_SUM", 2},
+	/* the parts of unfinished files, only when the mirror is full */
+	{"PARTS_IDLE", 3},
 	{"TELEMETRY_TRIM", 1},
-	{"TELEMETRY_DROP", 1}, /* at one in 64 */
-	/* The lines that a line branched from, at most eight. Only commits of these lines are sorted. */
+	{"TELEMETRY_DROP", 1}, /* only one insert in 64 runs this */
+	/* the lines from which a line branched, at most eight; only commits of these lines are sorted */
 	{"HISTORY_EACH", 3},
-	/* The lines that came from the commit's line, found by index. Only the rows of the recursion itself are
-	   scanned. */
+	/* the lines that came from the commit's line, found with an index; only rows of the recursion are scanned */
 	{"HISTORY_FIND_REACHED", 2},
-	/* The lines that came from one pull request's line, found by index. Only the rows of the recursion are scanned.
-	 */
+	/* lines that came from a pull request's line, found with an index; only rows of the recursion are scanned */
 	{"PROPOSED_IS_TAKEN", 4},
-	/* An index finds the one row. */
+	/* an index finds the one row */
 	{"PROPOSED_NEXT", 1},
-	/* Owners of files, for an operator: each owner is looked up in the index of claims. */
+	/* owners of files, for an operator; each owner is looked up in the index of claims */
 	{"OWNED_OWNERS", 1},
-	/* The claims of one owner. A file counts once. */
+	/* the claims of one owner; a file counts once */
 	{"QUOTA_OWNER", 2},
 	{"QUOTA_SET_OWNER", 2},
 	{"QUOTA_SIZES", 2},
-	/* An operator's list of all quotas. */
+	/* an operator's list of all quotas */
 	{"QUOTA_EACH", 7},
-	/* The unregistered xorbs of one account, up to a limit. */
+	/* the unregistered xorbs of one account, up to a limit */
 	{"UNREGISTERED_SUM", 1},
-	/* Tables of one row, or of one for each table. */
+	/* tables with one row, or with one for each table */
 	{"TX_STATE", 1},
 	{"TX_SET_STATE", 1},
 	{"TX_PROBE", 1},
@@ -104,31 +107,39 @@ static const struct known {
 	{"TX_LAST_COMMIT", 1},
 	{"TX_TAKE_COMMIT", 1},
 	{"TX_LAST_FILE", 1},
-	/* The rows that are being added: a virtual table. */
+	/* the rows that are being added, from a virtual table */
 	{"TX_ADD_REFERENCES", 1},
 	{"TX_ADD_FILES", 1},
 	{"TX_ADD_FIRST_OWNERS", 1},
 	{"TX_ADD_DEDUPES", 1},
-	/* References lie in the order of xorbs. Asked only for a file whose terms cannot be read. */
+	/* references are ordered by xorb; used only for a file whose terms cannot be read */
 	{"TX_DROP_REFERENCES", 1},
-	/* The entries of one line, up to a limit. */
+	/* the entries of one line, up to a limit */
 	{"TX_COUNT_LINE", 1},
 	{"TX_DROP_NEWER_ENTRIES", 1},
 	{"TX_USE_COPIED", 2},
-	/* The words of one card: a list in an argument. */
+	/* a list in an argument: words of one card, places of one file, numbers of some xorbs */
 	{"CARD_ADD_TAGS", 1},
-	/* Claims on one SHA-256, or rows of one prefix: few, sorted. */
+	{"PLACE_ADD", 1},
+	{"OFFERS_WITHDRAW", 1},
+	{"OFFERS_OFFER", 1},
+	{"OFFERS_RETIRE", 1},
+	{"OFFERS_DROP", 1},
+	/* the places of one xorb, sorted */
+	{"PLACE_FIND", 1},
+	/* claims of one SHA-256, or rows of one prefix: few, and sorted */
 	{"CAIRN_TX_FIND_CLAIMED", 2},
 	{"TX_FOLLOW_PROOF", 1},
 	{"FILE_BY_SHA256", 4},
 	{"OWNED_SHA256", 1},
 	{"XORB_PLACES", 1},
-	/* The files of one owner, each once. */
+	/* the files of one owner, each once */
 	{"OWNED_EACH", 3},
 	{"OWNED_XORB", 3},
-	/* The owners of one file, each once. */
+	/* the owners of one file, each once */
 	{"FILE_EACH_OWNED", 1},
-	/* An operator's pages and figures. */
+	/* pages and figures for an operator */
+	{"MIRRORED_LARGEST", 1}, /* an index from its end, until it has eight */
 	{"OWNED_EACH_ALL", 1},
 	{"OWNED_ALL_FILE", 1},
 	{"OWNED_ALL_SHA256", 2},
@@ -137,8 +148,8 @@ static const struct known {
 	{"PROOF_EACH_LIE", 1},
 	{"TOTAL_FILES", 1},
 	{"TOTAL_UNREFERENCED", 1},
-	/* Making a key: old keys are trimmed, so the table stays small. */
-	{"KEYS_REVOKE", 2}, /* the keys that go */
+	/* making a key trims old keys, so the table stays small */
+	{"KEYS_REVOKE", 2}, /* the revoked keys */
 };
 
 static unsigned steps_max(const char *name)
@@ -149,7 +160,7 @@ static unsigned steps_max(const char *name)
 	return 0;
 }
 
-/* @return how many of its steps read a whole table or sort */
+/* Returns how many steps of a statement read a whole table or sort. */
 static unsigned count_steps(const char *name, const char *sql)
 {
 	unsigned n_steps = 0;
@@ -195,7 +206,7 @@ START_TEST(writer_and_readers_look_rows_up)
 }
 END_TEST
 
-/* @return whether this is a page of a list of repositories */
+/* Does a statement read a page of a list of repositories? */
 static bool lists_repositories(const struct cairn_sql *sql)
 {
 	return strstr(sql->sqlite, "r.is_listed FROM (") != NULL;
@@ -220,14 +231,14 @@ static void bind_text(sqlite3_stmt *stmt, const char *name, const char *text)
 		ck_assert_int_eq(sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC), SQLITE_OK);
 }
 
-/* A list of a stranger: the models of account 2, or of all accounts, or those that have the word "x". */
+/* Lists that a stranger asks for: the models of account 2, of all accounts, or those with the word "x". */
 static const struct asked {
 	int64_t account;
 	const char *words, *rare;
 } ASKED[] = {{2, "[]", ""}, {0, "[]", ""}, {0, "[\"x\"]", ""}, {0, "[\"x\"]", "x"}};
 enum { N_ASKED = sizeof(ASKED) / sizeof(ASKED[0]), N_LISTS = 6 };
 
-/* @return how many steps SQLite makes for a page */
+/* Returns how many steps SQLite makes for a page. */
 static int steps_of_page(const struct cairn_sql *sql, const struct asked *asked)
 {
 	bool ascending = strstr(sql->name, "_DOWN") == NULL;
@@ -260,7 +271,7 @@ static int steps_of_page(const struct cairn_sql *sql, const struct asked *asked)
 	return steps;
 }
 
-/* @return how many steps SQLite makes to tell whether "x" is a rare word for a stranger */
+/* Returns how many steps SQLite makes to learn whether few repositories that a stranger sees have the word "x". */
 static int steps_of_words(const struct cairn_sql *sql)
 {
 	sqlite3_stmt *stmt;
@@ -276,7 +287,7 @@ static int steps_of_words(const struct cairn_sql *sql)
 	return steps;
 }
 
-/* Adds private models, all with the word "x". */
+/* Adds private models that all have the word "x". */
 static void hide_repositories(unsigned from, unsigned to)
 {
 	char text[768];
@@ -308,7 +319,7 @@ static void count_lists(int out[static N_LISTS * N_ASKED + 1])
 	ck_assert_uint_eq(n_lists, N_LISTS * N_ASKED);
 }
 
-/* A stranger does not wait for private repositories, and cannot tell from the time how many there are. */
+/* A stranger does not wait for private repositories, and cannot conclude their number from the time. */
 START_TEST(lists_do_not_read_hidden_repositories)
 {
 	int before[N_LISTS * N_ASKED + 1] = {0}, after[N_LISTS * N_ASKED + 1] = {0};

@@ -1,4 +1,4 @@
-/* Sums with values of damaged rows stop at their limits. The values are at the limits of 64 bits; with
+/* Sums over values of damaged rows stop at their limits. The values are at the limits of 64 bits; with
  * -fsanitize=undefined a sum that overflows ends the test. Answers of the index are not checked. */
 #include "support/history_fixture.h"
 #include "support/index_fixture.h"
@@ -17,7 +17,7 @@ enum { N_LIMITS = sizeof(LIMITS) / sizeof(LIMITS[0]) };
 
 #define EDGE "(SELECT n FROM edge)"
 
-/* @param statement  that sets columns to the limit, (SELECT n FROM edge) */
+/* Damages rows. @param statement  sets columns to the limit, (SELECT n FROM edge) */
 static void damage(const char *statement, int64_t limit)
 {
 	char text[512];
@@ -26,7 +26,7 @@ static void damage(const char *statement, int64_t limit)
 	fx_sql(hx_folder(), text);
 }
 
-/* Counts are read when an index is opened. */
+/* Opens the index again, because counts are read when it is opened. */
 static void reopen(void)
 {
 	cairn_index_free(hx_index);
@@ -92,7 +92,7 @@ START_TEST(sizes_of_entries)
 }
 END_TEST
 
-/* Each file has an owner and then another, and objects come and go. */
+/* Each file gets an owner and then another, and objects are added and removed. */
 START_TEST(sizes_of_files)
 {
 	int64_t bucket = hx_bucket("one"), other = hx_bucket("two");

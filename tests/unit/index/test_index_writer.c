@@ -1,4 +1,4 @@
-/* How the SQLite engine writes: full disks and quotas, its log beside the commits, its cache. */
+/* How the SQLite engine writes: full disks and quotas, the growth of its log, its cache. */
 #include "index/backend.h"
 #include "index/sqlite/checkpoint.h"
 #include "index/sqlite/write.h"
@@ -31,7 +31,7 @@ static void tear_down(void)
 	tempdir_fini(&folder);
 }
 
-/* A write that fails, and counts how often it is applied. */
+/* A write that fails, and counts how often it is tried. */
 struct failing {
 	struct cairn_index_write write;
 	unsigned n_applied;
@@ -56,8 +56,8 @@ START_TEST(a_bad_write_by_itself_is_not_tried_again)
 }
 END_TEST
 
-/* When the disk is full, uploads are refused and reads go on. Once there is room, uploads succeed again. */
-START_TEST(a_disk_that_refuses)
+/* When the disk is full, uploads are refused and reads continue. When space is free again, uploads succeed. */
+START_TEST(a_full_disk_refuses_writes_until_there_is_room)
 {
 	struct cairn_index *ix = fx_open(folder.path);
 	struct fx_xorb x = fx_xorb_new(1, 1000);
@@ -92,7 +92,7 @@ START_TEST(a_disk_that_refuses)
 }
 END_TEST
 
-/* Replaces the C library's functions, so SQLite's calls come here. */
+/* Replaces the C library's functions, so that SQLite's calls come here. */
 static atomic_int sync_error, write_error;
 
 __attribute__((visibility("default"))) int fdatasync(int fildes)
@@ -111,7 +111,7 @@ __attribute__((visibility("default"))) ssize_t pwrite64(int fd, const void *buf,
 	return -1;
 }
 
-/* The health alone, with a made-up clock. */
+/* Tests the health alone, with a made-up clock. */
 START_TEST(a_failure_is_reported_until_a_write_succeeds)
 {
 	struct cairn_health h = {0};
@@ -128,7 +128,7 @@ START_TEST(a_failure_is_reported_until_a_write_succeeds)
 	cairn_health_note(&h, &probe, 1000 + CAIRN_HEALTH_HOLD_MS);
 	ck_assert_int_eq(h.status, CAIRN_OK);
 	cairn_health_note(&h, &bad, 2000);
-	good.next = &bad; /* in one batch the failed write counts */
+	good.next = &bad; /* in a batch, the failed write counts */
 	cairn_health_note(&h, &good, 2001);
 	ck_assert_int_eq(h.status, CAIRN_E_FULL);
 	good.next = NULL;
@@ -145,7 +145,7 @@ START_TEST(a_failure_is_reported_until_a_write_succeeds)
 	cairn_health_note(&h, &bad, 3000);
 	cairn_health_note(&h, &good, 3001);
 	cairn_health_note(&h, &probe, 3001 + CAIRN_HEALTH_HOLD_MS);
-	ck_assert_int_eq(h.status, CAIRN_E_IO); /* damage stays */
+	ck_assert_int_eq(h.status, CAIRN_E_IO); /* damage is not forgotten */
 	ck_assert_str_eq(h.diag.rule, "index.corrupt");
 }
 END_TEST
@@ -169,7 +169,7 @@ START_TEST(a_quota_is_used_up_as_a_disk_is)
 	ck_assert_int_eq(fx_shard_put(ix, &s), expected);
 	write_error = 0;
 	ck_assert_int_eq(cairn_index_writable(ix), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_health(ix, &diag), expected); /* a probe proves little */
+	ck_assert_int_eq(cairn_index_health(ix, &diag), expected); /* a successful probe shows little */
 	ck_assert_int_eq(fx_shard_put(ix, &s), CAIRN_OK);
 	ck_assert_int_eq(cairn_index_health(ix, &diag), CAIRN_OK);
 	cairn_index_free(ix);
@@ -186,7 +186,7 @@ static int64_t pages_of(const char *name)
 
 enum { LISTS = 5, CHUNKS = 8192 };
 
-static struct fx_xorb lists[LISTS]; /* static, since making them takes long */
+static struct fx_xorb lists[LISTS]; /* static, because making them takes long */
 
 static struct fx_xorb xorb_of_log(uint64_t i)
 {
@@ -195,7 +195,7 @@ static struct fx_xorb xorb_of_log(uint64_t i)
 	return x;
 }
 
-/* Adds xorbs, one commit each. @return how long the log was after the longest commit */
+/* Adds xorbs, one in each commit. @return the length of the log after the longest commit */
 static int64_t fill_log(struct cairn_index *ix, uint64_t n_xorbs)
 {
 	int64_t longest = 0;
@@ -226,7 +226,7 @@ static void check_and_end_log(struct cairn_index *ix, uint64_t n_xorbs)
 	cairn_index_free(ix);
 }
 
-/* How far the log outgrows one round depends on the disk. The next test checks that there is a limit. */
+/* How far the log grows in one round depends on the disk. The next test checks that there is a limit. */
 START_TEST(many_commits_go_into_the_log_before_it_is_folded_in)
 {
 	enum { XORBS = 600 };
@@ -236,7 +236,7 @@ START_TEST(many_commits_go_into_the_log_before_it_is_folded_in)
 }
 END_TEST
 
-/* With rounds as short as on a nearly full disk, commits that are faster than the checkpoint thread wait for it. */
+/* When rounds are as short as on a nearly full disk, commits that are faster than the checkpoint thread wait for it. */
 START_TEST(the_log_is_folded_in_beside_the_commits)
 {
 	enum { XORBS = 100, COMMIT_PAGES = 128 };
@@ -276,7 +276,7 @@ static void open_tx(struct cairn_tx *tx, const char *path)
 	ck_assert_msg(cairn_tx_open(tx, path, &diag) == CAIRN_OK, "%s", diag.text);
 }
 
-/* Grows the database to 2 GiB, all hole but its first pages. Its header has the number of pages, big endian. */
+/* Grows the database to 2 GiB, a hole except for the first pages. Its header has the number of pages, big endian. */
 static void grow(const char *path)
 {
 	static const uint8_t pages[] = {0, 8, 0, 0};
@@ -310,7 +310,7 @@ START_TEST(the_cache_is_sized_when_it_is_opened_and_while_it_grows)
 }
 END_TEST
 
-/* A transaction's changes stay in memory until its end, up to 64 MiB. Here they take 32, four times the cache. */
+/* The changes of a transaction stay in memory until its end, up to 64 MiB. Here they take 32, four times the cache. */
 START_TEST(a_large_transaction_writes_its_pages_once)
 {
 	char path[512];
@@ -338,7 +338,7 @@ int main(void)
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_set_timeout(t, 200);
 	tcase_add_test(t, a_bad_write_by_itself_is_not_tried_again);
-	tcase_add_test(t, a_disk_that_refuses);
+	tcase_add_test(t, a_full_disk_refuses_writes_until_there_is_room);
 	tcase_add_loop_test(t, a_quota_is_used_up_as_a_disk_is, 0, 3);
 	tcase_add_test(t, many_commits_go_into_the_log_before_it_is_folded_in);
 	tcase_add_test(t, the_log_is_folded_in_beside_the_commits);

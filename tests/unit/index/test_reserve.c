@@ -50,7 +50,7 @@ START_TEST(space_is_given_back_and_taken_again)
 END_TEST
 
 /* A reserve that a kill left incomplete is completed. */
-START_TEST(a_part_of_it_is_not_all)
+START_TEST(an_incomplete_reserve_is_completed)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
 	CLEANUP(tempdir_textp) char *path = tempdir_path(&dir, "index.reserve");
@@ -82,7 +82,7 @@ static Suite *reserve_suite(void)
 	TCase *t = tcase_create("reserve");
 	tcase_add_test(t, space_is_taken_once);
 	tcase_add_test(t, space_is_given_back_and_taken_again);
-	tcase_add_test(t, a_part_of_it_is_not_all);
+	tcase_add_test(t, an_incomplete_reserve_is_completed);
 	tcase_add_test(t, without_a_folder_there_is_none);
 	suite_add_tcase(s, t);
 	return s;

@@ -1,4 +1,4 @@
-/* Tests how a mirror reads the answers of an upstream about a repository. */
+/* How a mirror reads the answers of an upstream about a repository. */
 #include "mirror/hub/ask_repo.h"
 #include "support/run.h"
 
@@ -32,6 +32,28 @@ START_TEST(a_repository)
 	ck_assert_str_eq(repo.sha, SHA);
 	ck_assert_str_eq(read_answer(200, "", "", "{\"sha\":\"" SHA "\",\"id\":\"gpt2\"}"), "");
 	ck_assert_str_eq(repo.id, "gpt2");
+	ck_assert_int_eq(repo.created_unix_ms, 0);
+}
+END_TEST
+
+START_TEST(the_time_when_it_was_made)
+{
+	static const struct {
+		const char *text;
+		int64_t unix_ms;
+	} TIMES[] = {{"2022-03-02T23:29:04.123Z", 1646263744123},
+		     {"2022-03-02T23:29:04Z", 1646263744000},
+		     {"2022-03-02", 0},
+		     {"2022-03-02T23:29:04.-12Z", 0},
+		     {"yesterday", 0},
+		     {"2022-03-02T23:29:04.123456789123456789Z", 0}};
+	char body[200];
+	for (size_t i = 0; i < sizeof(TIMES) / sizeof(TIMES[0]); i++) {
+		(void)snprintf(body, sizeof(body), "{\"id\":\"a/b\",\"sha\":\"" SHA "\",\"createdAt\":\"%s\"}",
+			       TIMES[i].text);
+		ck_assert_str_eq(read_answer(200, "", "", body), "");
+		ck_assert_int_eq(repo.created_unix_ms, TIMES[i].unix_ms);
+	}
 }
 END_TEST
 
@@ -55,8 +77,8 @@ START_TEST(later)
 }
 END_TEST
 
-/* Nothing of these is believed: neither that a repository is there, nor that it is not. */
-START_TEST(no_hub_answers_like_that)
+/* These answers prove nothing: neither that a repository exists, nor that it does not. */
+START_TEST(implausible_answers_prove_nothing)
 {
 	static const char *const BODIES[] = {
 		"",
@@ -106,7 +128,7 @@ START_TEST(long_and_deep_answers)
 }
 END_TEST
 
-/* @return where an answer sends a call for models; "": nowhere */
+/* Returns where an answer redirects a call for models; "": nowhere. */
 static const char *moved(unsigned code, const char *location)
 {
 	static char id[MIRROR_ID_BYTES];
@@ -154,9 +176,10 @@ int main(void)
 	Suite *suite = suite_create("ask_repo");
 	TCase *tcase = tcase_create("answers");
 	tcase_add_test(tcase, a_repository);
+	tcase_add_test(tcase, the_time_when_it_was_made);
 	tcase_add_test(tcase, no_repository);
 	tcase_add_test(tcase, later);
-	tcase_add_test(tcase, no_hub_answers_like_that);
+	tcase_add_test(tcase, implausible_answers_prove_nothing);
 	tcase_add_test(tcase, long_and_deep_answers);
 	tcase_add_test(tcase, a_repository_that_was_renamed);
 	tcase_add_test(tcase, who_may_have_a_repository);

@@ -1,4 +1,4 @@
-/* Tests how a mirror reads the pages of a tree. */
+/* How a mirror reads the pages of a tree. */
 #include "mirror/hub/ask_tree.h"
 #include "support/run.h"
 
@@ -70,8 +70,8 @@ START_TEST(pages_go_on)
 }
 END_TEST
 
-/* An upstream whose pages lead to each other without end is not asked without end. */
-START_TEST(pages_end)
+/* The reader gives up if the pages of an upstream lead to each other without end. */
+START_TEST(endless_pages_are_refused)
 {
 	static const char PAGE[] = "[{\"type\":\"directory\",\"path\":\"x\",\"size\":0,\"oid\":\"" OID "\"}]";
 	for (unsigned i = 0; i < MIRROR_TREE_PAGES_MAX; i++)
@@ -80,7 +80,7 @@ START_TEST(pages_end)
 }
 END_TEST
 
-START_TEST(no_trees)
+START_TEST(malformed_trees_are_refused)
 {
 	static const char *const ALL[] = {
 		"",
@@ -109,8 +109,8 @@ int main(void)
 	tcase_add_checked_fixture(tcase, NULL, forget);
 	tcase_add_test(tcase, files);
 	tcase_add_test(tcase, pages_go_on);
-	tcase_add_test(tcase, pages_end);
-	tcase_add_test(tcase, no_trees);
+	tcase_add_test(tcase, endless_pages_are_refused);
+	tcase_add_test(tcase, malformed_trees_are_refused);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }

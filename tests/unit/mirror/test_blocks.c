@@ -1,4 +1,4 @@
-/* Tests which block of a long file is asked for next. */
+/* The order in which the blocks of a long file are requested. */
 #include "mirror/blocks.h"
 #include "support/run.h"
 
@@ -64,22 +64,22 @@ START_TEST(no_block_begins_too_far_before_the_front)
 }
 END_TEST
 
-START_TEST(what_clients_wait_for_comes_first_and_the_nearest_of_it)
+START_TEST(the_nearest_awaited_block_is_fetched_first)
 {
 	const uint64_t wanted[] = {50 * MB, 20 * MB, 5};
 	mirror_blocks_init(&blocks, 100 * MB);
 	ask(10 * MB, MB, MB, wanted, 3, 20 * MB, 21 * MB);
 	ask(10 * MB, MB, MB, wanted, 3, 50 * MB, 51 * MB);
-	ask(10 * MB, MB, MB, wanted, 3, 10 * MB, 11 * MB); /* both were asked for */
+	ask(10 * MB, MB, MB, wanted, 3, 10 * MB, 11 * MB); /* both were requested before */
 	ck_assert(!has_next(10 * MB, MB));
-	/* A block ends where the next one begins. */
+	/* a block ends where the next one begins */
 	ask(19 * MB + 1, MB, 4 * MB, NULL, 0, 19 * MB + 1, 20 * MB);
 	ck_assert(mirror_blocks_take(&blocks, 0, MB));
 	ask(20 * MB, 99 * MB, 64 * MB, NULL, 0, 21 * MB, 50 * MB);
 }
 END_TEST
 
-/* Clients jump about, and bytes come in any order. No byte is asked for twice, and all come. */
+/* Clients read at any places, and bytes come in any order. No byte is requested twice, and all bytes come. */
 START_TEST(any_order)
 {
 	enum { SIZE = 4000, STEP = 7 };
@@ -122,7 +122,7 @@ int main(void)
 	TCase *tcase = tcase_create("blocks");
 	tcase_add_test(tcase, blocks_come_in_order);
 	tcase_add_test(tcase, no_block_begins_too_far_before_the_front);
-	tcase_add_test(tcase, what_clients_wait_for_comes_first_and_the_nearest_of_it);
+	tcase_add_test(tcase, the_nearest_awaited_block_is_fetched_first);
 	tcase_add_test(tcase, any_order);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);

@@ -1,4 +1,4 @@
-/* Tests which upstreams a daemon may have, and which addresses a connection may use. */
+/* Tests which upstreams a daemon may have, and to which addresses a connection may go. */
 #include "mirror/net/upstream.h"
 #include "support/run.h"
 
@@ -107,7 +107,7 @@ START_TEST(upstreams)
 		{"https://1.1.1.1", "https://1.1.1.1", "1.1.1.1", 443, MIRROR_REACH_PUBLIC},
 		{"https://[fd00::1]:1/", "https://[fd00::1]:1", "fd00::1", 1, MIRROR_REACH_PRIVATE},
 		{"https://127.1", "https://127.1", "127.1", 443,
-		 MIRROR_REACH_PRIVATE}, /* a name, as all that is no address */
+		 MIRROR_REACH_PRIVATE}, /* a name, like any text that is not an address */
 		{"https://LocalHost", "https://LocalHost", "LocalHost", 443, MIRROR_REACH_LOCAL},
 		{"http://localhost:65535", "http://localhost:65535", "localhost", 65535, MIRROR_REACH_LOCAL},
 		{"http://127.0.0.1", "http://127.0.0.1", "127.0.0.1", 80, MIRROR_REACH_LOCAL},
@@ -219,9 +219,7 @@ START_TEST(proxies)
 }
 END_TEST
 
-/* --- redirects ---------------------------------------------------------------------------------------------------- */
-
-/* @return where a redirect leads; "": it is refused */
+/* Returns where a redirect leads; "": it is refused. */
 static const char *hop(const char *upstream, const char *location)
 {
 	static struct mirror_hop out;
@@ -277,7 +275,7 @@ START_TEST(redirects_that_are_refused)
 }
 END_TEST
 
-/* @return where a redirect of https://hub.example leads with a list of hosts; "": it is refused */
+/* Returns where a redirect of https://hub.example leads with a list of hosts; "": it is refused. */
 static const char *listed(const char *upstream, const char *hosts, const char *location, enum mirror_reach *reach,
 			  bool *own)
 {
@@ -309,12 +307,12 @@ START_TEST(hosts_of_a_list)
 	ck_assert_str_eq(listed(HUB, HOSTS, "https://other.example/x", &reach, &own), "");
 	ck_assert_str_eq(listed(HUB, HOSTS, "http://cdn.example/x", &reach, &own), "");
 	ck_assert_str_eq(listed(HUB, HOSTS, "https://cdn.example:444/x", &reach, &own), "");
-	/* A list takes the place of what is known. */
+	/* a list of hosts replaces the known ones */
 	ck_assert_str_eq(listed("https://huggingface.co", HOSTS, "https://cdn.hf.co/x", &reach, &own), "");
 }
 END_TEST
 
-START_TEST(texts_that_are_no_lists_of_hosts)
+START_TEST(malformed_lists_of_hosts_are_refused)
 {
 	static const char *const ALL[] = {"",      " ",  ",",         "*",   "*.",  ".x",
 					  "*.*.x", "a*", "https://x", "x/y", "x:1", "[::1]"};
@@ -358,7 +356,7 @@ int main(void)
 	tcase_add_test(tcase, redirects_that_are_followed);
 	tcase_add_test(tcase, redirects_that_are_refused);
 	tcase_add_test(tcase, hosts_of_a_list);
-	tcase_add_test(tcase, texts_that_are_no_lists_of_hosts);
+	tcase_add_test(tcase, malformed_lists_of_hosts_are_refused);
 	tcase_add_test(tcase, a_path_is_completed_by_the_host_before);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);

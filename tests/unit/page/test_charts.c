@@ -9,7 +9,7 @@
 
 enum { N = 60 };
 
-/* The text with a zero at its end; the caller frees it. */
+/* Returns the text with a zero at its end; the caller frees it. */
 static char *text_of(struct cairn_buf *b)
 {
 	cairn_buf_add(b, "", 1);
@@ -25,7 +25,7 @@ static unsigned count(const char *text, const char *piece)
 	return n;
 }
 
-/* The area of all fields. Checks that each field is within the map. */
+/* Returns the area of all fields. Checks that each field is within the map. */
 static double area_of(const char *svg)
 {
 	double sum = 0;
@@ -54,7 +54,7 @@ START_TEST(covers_all)
 	struct chart_part parts[N + 1];
 	for (unsigned n = 1; n <= N; n++) {
 		parts[0] = (struct chart_part){.name = "all"};
-		for (unsigned i = 1; i <= n; i++) { /* alike, falling, falling fast */
+		for (unsigned i = 1; i <= n; i++) { /* equal bytes, falling bytes, fast falling bytes */
 			parts[i] = (struct chart_part){"name", 0,
 						       _i == 0   ? 7
 						       : _i == 1 ? 1000 - i
@@ -98,7 +98,7 @@ static void place_of(const char *svg, const char *title, double at[static 4])
 			 5);
 }
 
-/* A folder's contents lie within its field and have its colour. The rest of the folder has a field, too. */
+/* The contents of a folder lie within its field and have its colour. The rest of the folder is a field, too. */
 START_TEST(follows_folders)
 {
 	const struct chart_part parts[] = {{"all", 0, 100}, {"a", 0, 60},   {"b", 0, 30},
@@ -115,14 +115,14 @@ START_TEST(follows_folders)
 			  in[1] + in[3] <= a[1] + a[3]);
 	}
 	ck_assert_double_eq_tol(a[2] * a[3], 0.6 * 380000, 500);
-	ck_assert_uint_eq(count(svg, "<title>rest: 10 B"), 2); /* the rest of all, and of a */
-	ck_assert_uint_eq(count(svg, "class=\"t0\""), 5);      /* a and all within it */
+	ck_assert_uint_eq(count(svg, "<title>rest: 10 B"), 2); /* one is the rest of all, one the rest of folder a */
+	ck_assert_uint_eq(count(svg, "class=\"t0\""), 5);      /* a and everything within it */
 	ck_assert_uint_eq(count(svg, "class=\"t1\""), 1);
 	free(svg);
 }
 END_TEST
 
-/* A field is shown only with the folder that it is in, however many or however deep the folders are. */
+/* A field is shown only together with its folder, however many or however deep the folders are. */
 START_TEST(is_bounded)
 {
 	struct chart_part *parts = calloc(4000, sizeof(*parts));
@@ -172,7 +172,7 @@ START_TEST(is_the_darker_the_more)
 }
 END_TEST
 
-/* The newest day is on the right. The highest has the full height. A day without data has no column. */
+/* The newest day is on the right. The highest column has the full height. A day without data has no column. */
 START_TEST(shows_days)
 {
 	const int64_t bytes[] = {1000, -1, 500, 0};

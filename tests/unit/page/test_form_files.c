@@ -15,7 +15,7 @@
 
 static struct form_files got;
 
-/* The text is copied to its exact length, so that a sanitizer sees a read past the end. */
+/* Reads a form. The text is copied to its exact length, so that a sanitizer notices a read past the end. */
 static bool reads(const char *type, const char *text, size_t len)
 {
 	uint8_t *copy = malloc(len > 0 ? len : 1);
@@ -51,7 +51,7 @@ END_TEST
 START_TEST(cut_anywhere)
 {
 	static const char TEXT[] = FIELD FILE_PART EMPTY "--XX--\r\n";
-	for (size_t len = 0; len < sizeof(TEXT) - 1; len++) /* without the end of the last line */
+	for (size_t len = 0; len < sizeof(TEXT) - 1; len++) /* always without the end of the last line */
 		ck_assert_msg(reads(TYPE, TEXT, len) == (len >= sizeof(TEXT) - 3), "%zu", len);
 }
 END_TEST

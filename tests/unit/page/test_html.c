@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The written text with a zero at its end; valid until the next call. */
+/* Returns the written text with a zero at its end; valid until the next call. */
 static const char *text_of(struct cairn_buf *b)
 {
 	static char text[4096];
@@ -31,12 +31,12 @@ static const struct {
 	{"\x01\x1b[31m\x7f", "\xef\xbf\xbd\xef\xbf\xbd[31m\xef\xbf\xbd"},
 	{"caf\xc3\xa9 \xf0\x9f\x98\x80", "caf\xc3\xa9 \xf0\x9f\x98\x80"},
 	{"\xff\xfe", "\xef\xbf\xbd\xef\xbf\xbd"},
-	{"\xc0\xbc", "\xef\xbf\xbd\xef\xbf\xbd"},                                 /* an overlong "<" */
-	{"\xf0\x9f\x98", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},                 /* cut off */
-	{"\xe2\x80\xaegnp.exe", "\xef\xbf\xbdgnp.exe"},                           /* reverses the direction */
-	{"\xc2\x85", "\xef\xbf\xbd"},                                             /* U+0085 */
-	{"\xef\xbf\xbf", "\xef\xbf\xbd"},                                         /* U+FFFF */
-	{"\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d"}, /* right to left by itself */
+	{"\xc0\xbc", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* an overlong "<" */
+	{"\xf0\x9f\x98", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* a truncated character */
+	{"\xe2\x80\xaegnp.exe", "\xef\xbf\xbdgnp.exe"},           /* U+202E, which reverses the direction */
+	{"\xc2\x85", "\xef\xbf\xbd"},                             /* U+0085 */
+	{"\xef\xbf\xbf", "\xef\xbf\xbd"},                         /* U+FFFF */
+	{"\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d"}, /* right to left by themselves */
 };
 
 START_TEST(escapes_text)

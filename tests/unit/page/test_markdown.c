@@ -11,7 +11,7 @@
 
 static const struct markdown_base BASE = {"/ann/m/blob/main/", "/ann/m/resolve/main/"};
 
-/* The HTML with a zero at its end; the caller frees it. */
+/* Returns the HTML with a zero at its end; the caller frees it. */
 static char *made_of(const char *text, size_t len)
 {
 	struct cairn_buf b = cairn_buf_init((size_t)4 << 20);
@@ -67,7 +67,8 @@ static const struct {
 	{"[a](<&#32;javascript:alert(1)>)", "<p>a</p>\n"},
 	{"[a](&#106;avascript:alert(1))", "<p>a</p>\n"},
 	{"[a](javascript&colon;alert(1))",
-	 "<p><a href=\"/ann/m/blob/main/javascript&amp;colon;alert(1)\">a</a></p>\n"}, /* stays on this server */
+	 /* stays on this server */
+	 "<p><a href=\"/ann/m/blob/main/javascript&amp;colon;alert(1)\">a</a></p>\n"},
 	{"[a](data:text/html,x)", "<p>a</p>\n"},
 	{"[a](vbscript:x)", "<p>a</p>\n"},
 	{"<javascript:alert(1)>", "<p>javascript:alert(1)</p>\n"},
@@ -92,7 +93,8 @@ START_TEST(renders_each_case)
 }
 END_TEST
 
-/* Nothing may be read behind a text. The text is copied, since sanitizers do not see reads inside the library. */
+/* The converter reads nothing past the end of a text. The text is copied, because sanitizers do not notice reads inside
+ * the library. */
 START_TEST(ends_at_each_length)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -108,7 +110,7 @@ START_TEST(ends_at_each_length)
 }
 END_TEST
 
-/* Bytes behind the text: a bracket there made a link of the first one, and sent the library far beyond the end. */
+/* Bytes follow the text: a bracket there turned the first into a link, and the library read far past the end. */
 START_TEST(bytes_behind_the_text_are_not_read)
 {
 	char *html = made_of("[a](x)", 5);
@@ -126,7 +128,7 @@ START_TEST(takes_zero_bytes)
 }
 END_TEST
 
-/* @return how often a piece occurs in the text */
+/* Returns how often a piece occurs in the text. */
 static unsigned count(const char *text, const char *piece)
 {
 	unsigned n = 0;
@@ -147,7 +149,7 @@ START_TEST(nests_so_deep)
 }
 END_TEST
 
-/* A table of n columns and n rows, written in 2 n bytes. */
+/* A table of n columns and n rows can be written in 2 n bytes. */
 START_TEST(a_table_that_would_be_too_long_becomes_text)
 {
 	enum { N = 100, ROWS = 3000 };
@@ -169,7 +171,7 @@ START_TEST(a_table_that_would_be_too_long_becomes_text)
 }
 END_TEST
 
-/* Long patterns that made other parsers slow. The test's time limit decides. */
+/* Long patterns that are slow in other parsers. The time limit of the test decides. */
 START_TEST(is_not_slow)
 {
 	static const char *const PIECES[] = {"[",      "![", "*a ", "_a__ ", "`a``", "<",   "<!--",    "[a](",
@@ -184,7 +186,7 @@ START_TEST(is_not_slow)
 }
 END_TEST
 
-/* Elements nested deeper than the limit: all text appears, and no tag or attribute stays open. */
+/* Elements are nested deeper than the limit. All text is shown, and no tag or attribute stays open. */
 START_TEST(cut_elements_are_closed)
 {
 	static const char *const SHAPES[][3] = {{"[x ", "![", "](b)"}, {"", "![", "](c)"}, {"[x ", "[", "](b)"}};
@@ -222,9 +224,9 @@ static double cpu_s_of(const struct cairn_buf *text)
 	return (double)(after.tv_sec - before.tv_sec) + (double)(after.tv_nsec - before.tv_nsec) / 1e9;
 }
 
-/* Inputs with quadratic cost in the parser: an address repeated by each use of a reference, and containers on each
- * line. Without limits these took 1 to 3 seconds. */
-START_TEST(is_no_square)
+/* Inputs for which the parser takes quadratic time: a reference whose address each use repeats, and containers on each
+ * line. Without limits they took 1 to 3 seconds. */
+START_TEST(the_time_is_not_quadratic)
 {
 	static const struct {
 		const char *first, *again, *then, *last;
@@ -259,7 +261,7 @@ int main(void)
 	tcase_add_test(c, a_table_that_would_be_too_long_becomes_text);
 	tcase_add_test(c, is_not_slow);
 	tcase_add_loop_test(c, cut_elements_are_closed, 0, 3);
-	tcase_add_loop_test(c, is_no_square, 0, 3);
+	tcase_add_loop_test(c, the_time_is_not_quadratic, 0, 3);
 	suite_add_tcase(s, c);
 	return run_suite(s);
 }

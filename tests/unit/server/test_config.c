@@ -32,7 +32,7 @@ static void config_teardown(void)
 	(void)unlink(config_path);
 }
 
-/* Loads from "cairnd" and the arguments, which end with NULL. */
+/* Loads the settings from "cairnd" and the arguments, which end with NULL. */
 static enum config_result config_run(struct config *out, char *const *args, struct output *said)
 {
 	char *argv[24] = {(char[]){"cairnd"}};
@@ -55,7 +55,7 @@ static void config_must_run(struct config *out, char *const *args)
 	ck_assert_str_eq(said.out, "");
 }
 
-/* Loading is refused with exactly this line. */
+/* Checks that loading is refused with exactly this line. */
 static void config_must_fail(char *const *args, const char *line)
 {
 	struct output said;
@@ -105,7 +105,7 @@ START_TEST(defaults)
 }
 END_TEST
 
-/* The library's documented defaults are also the daemon's. */
+/* The defaults that the library documents are also the daemon's. */
 START_TEST(defaults_are_the_library_s)
 {
 	struct config c;
@@ -136,7 +136,7 @@ START_TEST(options_win_over_variables_over_file)
 		     "; another\n"
 		     "\n"
 		     "workers = 1\n"
-		     "  drain = 11s\n" /* indented, yet a setting of its own */
+		     "  drain = 11s\n" /* indented, but a setting of its own */
 		     "idle_timeout=3m ; to the end\n"
 		     "strict = yes\n"
 		     "data_dir = a folder with blanks\n");
@@ -165,7 +165,8 @@ START_TEST(file_of_the_environment)
 	ck_assert_uint_eq(c.workers, 7);
 	config_fini(&c);
 	setenv("CAIRN_CONFIG", "/nonexistent/file", 1);
-	config_must_run(&c, ARGS((char[]){"--config"}, config_path)); /* the option's wins, the other is not opened */
+	/* the option wins; the variable's file is not opened */
+	config_must_run(&c, ARGS((char[]){"--config"}, config_path));
 	ck_assert_uint_eq(c.workers, 7);
 	config_fini(&c);
 	config_must_fail(NO_ARGS, "cairnd: CAIRN_CONFIG: cannot open /nonexistent/file: No such file or directory\n");
@@ -189,7 +190,7 @@ START_TEST(unknown_variables_are_logged)
 	struct config c;
 	struct output said;
 	setenv("CAIRN_PORT_8080_TCP", "tcp://10.0.0.1:8080", 1);
-	setenv("CAIRN_TOKEN", "secret", 1); /* a variable of the command */
+	setenv("CAIRN_TOKEN", "secret", 1); /* a variable of the command cairn */
 	setenv("CAIRN_SERVER", "http://127.0.0.1:8080", 1);
 	ck_assert_int_eq(config_run(&c, NO_ARGS, &said), CONFIG_RUN);
 	ck_assert_ptr_nonnull(strstr(said.err, "\"variable\":\"CAIRN_PORT_8080_TCP\""));
@@ -199,8 +200,6 @@ START_TEST(unknown_variables_are_logged)
 	config_fini(&c);
 }
 END_TEST
-
-/* --- options ------------------------------------------------------------------------------------------------------ */
 
 START_TEST(spellings_of_options)
 {
@@ -218,7 +217,7 @@ START_TEST(spellings_of_options)
 }
 END_TEST
 
-/* 255 bytes */
+/* 15 bytes; 17 of them are 255 */
 #define LONG_NAME_15 "a-name-15-bytes"
 #define LONG_NAME_60 LONG_NAME_15 LONG_NAME_15 LONG_NAME_15 LONG_NAME_15
 #define LONG_NAME    LONG_NAME_60 LONG_NAME_60 LONG_NAME_60 LONG_NAME_60 LONG_NAME_15
@@ -261,7 +260,7 @@ static const struct {
 	 "cairnd: --cache-bytes-max: \"1MB\" is not a size (digits, then K, M or G or nothing); use 0 to 64G\n"},
 	{{"--cache-bytes-max", "18446744073709551616"},
 	 "cairnd: --cache-bytes-max: \"18446744073709551616\" is out of range; use 0 to 64G\n"},
-	{{"--cache-bytes-max", "17179869184G"}, /* 2^64 */
+	{{"--cache-bytes-max", "17179869184G"}, /* more than 2^64 - 1 */
 	 "cairnd: --cache-bytes-max: \"17179869184G\" is out of range; use 0 to 64G\n"},
 	{{"--drain", "1w"}, "cairnd: --drain: \"1w\" is not a time (digits, then s, m, h or d); use 0 to 1h\n"},
 	{{"--drain", "1M"}, "cairnd: --drain: \"1M\" is not a time (digits, then s, m, h or d); use 0 to 1h\n"},
@@ -321,7 +320,7 @@ START_TEST(settings_are_printed_as_a_file)
 }
 END_TEST
 
-/* In the file of all settings only those that differ from the defaults are active. The others are commented out. */
+/* In the file of all settings, only those that differ from the defaults are active. All others are commented out. */
 START_TEST(settings_file_tells_of_all)
 {
 	struct output said, again;
@@ -351,7 +350,7 @@ START_TEST(settings_file_tells_of_all)
 			   &said),
 		CONFIG_EXIT_OK);
 	ck_assert_str_eq(again.out, said.out);
-	/* Without the comment marks every line is read, and the effect is the same. */
+	/* without the comment marks every line is read, and the effect is the same */
 	ck_assert_int_eq(config_run(&c, ARGS((char[]){"--print-settings-file"}), &said), CONFIG_EXIT_OK);
 	for (char *p = said.out; (p = strstr(p, "\n#")); p++)
 		p[1] = p[2] == ' ' ? '#' : ' ';
@@ -376,8 +375,6 @@ START_TEST(long_values_stay_one_line)
 }
 END_TEST
 
-/* --- variables ---------------------------------------------------------------------------------------------------- */
-
 START_TEST(bad_variables)
 {
 	setenv("CAIRN_WORKERS", "many", 1);
@@ -388,8 +385,6 @@ START_TEST(bad_variables)
 			 "cairnd: CAIRN_DEDUPE_SCOPE: \"all\" is not known; use global, namespace or repository\n");
 }
 END_TEST
-
-/* --- the file ----------------------------------------------------------------------------------------------------- */
 
 START_TEST(bad_files)
 {
@@ -414,7 +409,7 @@ START_TEST(file_lines_are_bounded)
 {
 	struct config c;
 	char text[512] = "data_dir = ";
-	size_t fits = 198; /* bytes of a line, without its end */
+	size_t fits = 198; /* longest line, without its end */
 	memset(text + 11, 'd', fits - 11);
 	memcpy(text + fits, "\n", 2);
 	config_write(text);
@@ -438,9 +433,7 @@ START_TEST(empty_file_value_unsets)
 }
 END_TEST
 
-/* --- limits ------------------------------------------------------------------------------------------------------- */
-
-/* Each number accepts its minimum and its maximum, and nothing beyond. */
+/* Each number accepts its minimum and its maximum, and no value beyond them. */
 START_TEST(limits_of_each_number)
 {
 	const struct setting *s = &SETTINGS[_i];

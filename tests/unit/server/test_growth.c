@@ -15,7 +15,7 @@ static struct growth g;
 static void setup(void)
 {
 	folder = tempdir_new();
-	CLEANUP(tempdir_textp) char *tmp = tempdir_path(&folder, "tmp"); /* every data folder has one */
+	CLEANUP(tempdir_textp) char *tmp = tempdir_path(&folder, "tmp"); /* every data folder has a folder tmp */
 	ck_assert_int_eq(mkdir(tmp, 0700), 0);
 	growth_open(&g, folder.path);
 }
@@ -47,7 +47,7 @@ START_TEST(a_day_once)
 	take(TODAY, 5);
 	assert_days(TODAY, 5, -1, -1);
 	take(TODAY, 6);
-	take(TODAY - 1, 7); /* a clock that was set back */
+	take(TODAY - 1, 7); /* from a clock that was set back */
 	assert_days(TODAY, 5, -1, -1);
 	take(TODAY + 1, 8);
 	take(TODAY + 3, 9);

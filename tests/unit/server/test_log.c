@@ -14,7 +14,7 @@ static void log_must_have_number(const struct cairn_json *line, const char *name
 	ck_assert_int_eq(got, number);
 }
 
-/* Logs one text. Checks that the line is valid JSON. @return the value as a JSON parser reads it */
+/* Logs one text. Checks that the line is valid JSON. @return the value that a JSON parser reads */
 static struct cairn_json *log_written(const char *text)
 {
 	struct output said;
@@ -61,14 +61,14 @@ START_TEST(escaping)
 }
 END_TEST
 
-#define BAD "\xef\xbf\xbd" /* U+FFFD */
+#define BAD "\xef\xbf\xbd" /* U+FFFD, the replacement character */
 
 START_TEST(bytes_that_are_not_utf8)
 {
 	log_must_read_back("a\x80z", "a" BAD "z");
 	log_must_read_back("\xff\xfe", BAD BAD);
-	log_must_read_back("\xc3", BAD);                         /* cut */
-	log_must_read_back("\xe2\x82", BAD BAD);                 /* cut */
+	log_must_read_back("\xc3", BAD);                         /* truncated */
+	log_must_read_back("\xe2\x82", BAD BAD);                 /* truncated */
 	log_must_read_back("\xc0\xaf", BAD BAD);                 /* overlong */
 	log_must_read_back("\xe0\x80\xaf", BAD BAD BAD);         /* overlong */
 	log_must_read_back("\xed\xa0\x80", BAD BAD BAD);         /* a surrogate */
@@ -111,7 +111,7 @@ START_TEST(lines_are_bounded)
 {
 	char text[1025];
 	struct output said;
-	memset(text, 1, 1024); /* six bytes each when escaped */
+	memset(text, 1, 1024); /* six bytes for each when escaped */
 	text[1024] = 0;
 	const struct log_field fields[8] = {LOG_T("a", text), LOG_T("b", text), LOG_T("c", text), LOG_T("d", text),
 					    LOG_T("e", text), LOG_T("f", text), LOG_T("g", text), LOG_N("last", 7)};

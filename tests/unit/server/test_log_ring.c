@@ -17,7 +17,7 @@ static void ring_must_give(const void *line, size_t len)
 	ck_assert_int_eq(memcmp(out, line, len), 0);
 }
 
-/* Lines of every critical length, several times around the ring. */
+/* Lines of every critical length come out unchanged, several times around the ring. */
 START_TEST(lines_come_out_as_they_went_in)
 {
 	static const size_t LENGTHS[] = {1,    LOG_CELL_TEXT_BYTES - 1, LOG_CELL_TEXT_BYTES, LOG_CELL_TEXT_BYTES + 1,
@@ -48,7 +48,7 @@ START_TEST(a_full_ring_drops_and_counts)
 	ck_assert_uint_eq(ring.dropped, 1);
 	ring_must_give(line, 1);
 	ck_assert_uint_eq(log_ring_put(&ring, line, LOG_CELL_TEXT_BYTES + 1),
-			  0); /* one cell is free, and the line needs two */
+			  0); /* one cell is free, but the line needs two */
 	ck_assert_uint_eq(log_ring_put(&ring, "y", 1), LOG_RING_CELLS);
 	for (unsigned i = 1; i < LOG_RING_CELLS; i++)
 		ring_must_give(line, 1 + i % LOG_CELL_TEXT_BYTES);
@@ -57,8 +57,6 @@ START_TEST(a_full_ring_drops_and_counts)
 	ck_assert_uint_eq(ring.lines, LOG_RING_CELLS + 3);
 }
 END_TEST
-
-/* --- many threads ------------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, LINES = 40000, PAD_MAX = 1200 };
 
@@ -91,7 +89,7 @@ static void line_check(const char *line, size_t len, int64_t last[THREADS])
 	last[thread] = number;
 }
 
-/* Lines are whole, each thread's lines are in order, and missing lines are counted. */
+/* Lines are complete, those of each thread are in order, and missing lines are counted. */
 START_TEST(many_threads_put_at_once)
 {
 	static char line[LOG_LINE_BYTES_MAX + 1];
@@ -117,7 +115,7 @@ START_TEST(many_threads_put_at_once)
 		pthread_join(threads[i], NULL);
 	ck_assert_uint_eq(log_ring_next(&ring), 0);
 	ck_assert_uint_eq(ring.lines, THREADS * LINES);
-	ck_assert_uint_gt(n, LOG_RING_CELLS / 3); /* these fit in any case */
+	ck_assert_uint_gt(n, LOG_RING_CELLS / 3); /* so many fit in any case */
 }
 END_TEST
 

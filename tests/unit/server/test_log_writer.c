@@ -1,4 +1,4 @@
-/* The log with its thread: which lines appear on standard error, and when, whether or not somebody reads it. */
+/* The log with its thread: which lines come to standard error, and when, whether or not somebody reads it. */
 #include "base/clock.h"
 #include "server/log/log.h"
 #include "server/log/log_ring.h"
@@ -45,7 +45,7 @@ static int log_to_pipe(void)
 	return ends[0];
 }
 
-/* The whole file as text. */
+/* Returns the whole file as text. */
 static const char *log_text(int fd)
 {
 	static char text[4 << 20];
@@ -90,7 +90,7 @@ static void *log_many(void *arg)
 	return NULL;
 }
 
-/* The last line was logged just before the end. */
+/* The last line is logged just before the end. */
 START_TEST(all_is_written_in_order_at_the_end)
 {
 	int fd = log_to_file();
@@ -119,7 +119,7 @@ START_TEST(all_is_written_in_order_at_the_end)
 }
 END_TEST
 
-/* A line is written even if no other follows: each time the thread sleeps again. */
+/* A line is written even if no other follows, because the thread sleeps again each time. */
 START_TEST(a_line_is_written_after_an_interval)
 {
 	int fd = log_to_file();
@@ -131,7 +131,7 @@ START_TEST(a_line_is_written_after_an_interval)
 }
 END_TEST
 
-/* Logs a line of that level. @return milliseconds until the file has `lines` lines, the new one among them */
+/* Logs a line of that level. @return milliseconds until the file has `lines` lines, including the new one */
 static int64_t log_wait_ms(int fd, enum log_level level, unsigned lines)
 {
 	int64_t began_ms = cairn_clock_mono_ms();
@@ -140,7 +140,7 @@ static int64_t log_wait_ms(int fd, enum log_level level, unsigned lines)
 	return cairn_clock_mono_ms() - began_ms;
 }
 
-/* Other lines wait up to an interval each. Both kinds alternate, so that a busy machine delays them alike. */
+/* Other lines wait for up to an interval. Both kinds alternate, so that a busy machine delays them alike. */
 START_TEST(a_warning_is_written_at_once)
 {
 	enum { N = 20 };
@@ -196,7 +196,7 @@ static void log_more_than_fits(void)
 		LOG(i % 1000 == 0 ? LOG_ERROR : LOG_INFO, "line", LOG_T("text", long_text));
 }
 
-/* A reader that stops blocks neither the logging threads nor the end. */
+/* A reader that stops reading blocks neither the logging threads nor the end. */
 START_TEST(a_reader_that_stands_still_stops_nobody)
 {
 	(void)log_to_pipe();
@@ -207,7 +207,7 @@ START_TEST(a_reader_that_stands_still_stops_nobody)
 }
 END_TEST
 
-/* The log then tells how many lines are missing. No line is torn. */
+/* The log then says how many lines are missing. No line is torn. */
 START_TEST(a_returning_reader_learns_how_many_lines_are_missing)
 {
 	int fd = log_to_pipe();
@@ -255,7 +255,7 @@ static void file_limit(rlim_t bytes)
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* The first text written once there is room again begins on a new line. */
+/* The first text that is written when space is free again begins on a new line. */
 START_TEST(a_full_disk_tears_no_line_that_comes_later)
 {
 	(void)signal(SIGXFSZ, SIG_IGN);
@@ -276,7 +276,7 @@ START_TEST(a_full_disk_tears_no_line_that_comes_later)
 }
 END_TEST
 
-/* Another process that shares it may have made it non-blocking. */
+/* Another process with the same standard error may have made it non-blocking. */
 START_TEST(standard_error_need_not_block)
 {
 	int fd = log_to_pipe(), flags = fcntl(STDERR_FILENO, F_GETFL);

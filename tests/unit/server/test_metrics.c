@@ -36,7 +36,7 @@ static unsigned metrics_count(const char *text, const char *piece)
 START_TEST(counting)
 {
 	struct metrics *m = metrics_new(ROUTES);
-	char copy[] = "chunks"; /* found by its text, not by the pointer given before */
+	char copy[] = "chunks"; /* found by its text, not by the pointer that was given before */
 	metrics_request(m, ROUTES[0], 200, 10, 1, 400);
 	metrics_request(m, ROUTES[2], 200, 20, 2, 2000000);
 	metrics_request(m, copy, 404, 0, 5, 500);
@@ -65,10 +65,10 @@ START_TEST(histogram)
 {
 	struct metrics *m = metrics_new(ROUTES);
 	metrics_request(m, "chunks", 200, 0, 0, 0);
-	metrics_request(m, "chunks", 200, 0, 0, 500);      /* at a bound: within it */
-	metrics_request(m, "chunks", 200, 0, 0, 501);      /* the next */
+	metrics_request(m, "chunks", 200, 0, 0, 500);      /* equal to a bound: counts within it */
+	metrics_request(m, "chunks", 200, 0, 0, 501);      /* counts for the next bucket */
 	metrics_request(m, "chunks", 200, 0, 0, 60000000); /* the last bound */
-	metrics_request(m, "chunks", 200, 0, 0, 60000001); /* past it */
+	metrics_request(m, "chunks", 200, 0, 0, 60000001); /* above the last bound */
 	char *text = metrics_text(m, NULL, 0);
 	metrics_must_have(text, "cairn_http_request_duration_seconds_bucket{route=\"chunks\",le=\"0.0005\"} 2");
 	metrics_must_have(text, "cairn_http_request_duration_seconds_bucket{route=\"chunks\",le=\"0.001\"} 3");

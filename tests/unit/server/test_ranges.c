@@ -78,7 +78,7 @@ static size_t read_all(struct multipart *m, uint8_t *out, size_t out_len, size_t
 	}
 }
 
-/* The body is the same, whatever the size of the pieces it is read in. */
+/* The body is the same, whatever the size of the pieces in which it is read. */
 START_TEST(a_multipart_body)
 {
 	static const size_t PIECES[] = {1, 7, 64, 4096};

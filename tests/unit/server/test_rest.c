@@ -1,4 +1,5 @@
-/* A thread's rest ends when its time is over, when another thread wakes it (before or during the rest), or for good. */
+/* A thread's rest ends when its time is over, when another thread wakes it (before the rest or during it), or when the
+ * thread must end. */
 #include "server/rest.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* Lookups of routes in the index: done at once where they are quick, on a worker where they may take long. */
+/* Lookups of routes in the index: done at once if they are quick, and on a worker if they may take long. */
 #include "server/ask/route_job.h"
 
 #include "data_dir/data_dir.h"
@@ -43,7 +43,7 @@ static void question_get(struct http_request *req)
 	struct question q = {.job = {.run = question_run, .reply = question_reply}};
 	(void)snprintf(q.text, sizeof(q.text), "%s", http_path_arg(req, "text"));
 	route_ask(req, &q.job, sizeof(q));
-	memset(&q, 'x', sizeof(q)); /* none of it is borrowed */
+	memset(&q, 'x', sizeof(q)); /* nothing borrows from it */
 }
 
 static void question_free(void *state)

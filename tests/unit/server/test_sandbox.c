@@ -1,5 +1,5 @@
 /* Tests what the sandbox allows and forbids. Each test enters it in a process of its own, because Check itself makes
- * forbidden calls after a test. If the kernel lacks a part, its tests check nothing. */
+ * forbidden calls after a test. If the kernel lacks a part of the sandbox, its tests check nothing. */
 #include "server/sandbox/sandbox.h"
 
 #include "support/run.h"
@@ -29,7 +29,7 @@ static struct tempdir root;
 static char *data, *keys, *key, *other;
 static struct sandbox_report report;
 
-/* Runs outside of the sandboxes, once for all tests. */
+/* Runs outside the sandbox, once for all tests. */
 static void setup(void)
 {
 	root = tempdir_new();
@@ -63,7 +63,7 @@ static enum cairn_status enter(enum sandbox_mode mode, struct cairn_diag *diag)
 	return sandbox_enter(&options, &report, diag);
 }
 
-/* @return 0: the file can be opened; else errno */
+/* Tries to open a file. @return 0, or the errno */
 static int opens(const char *path, int flags)
 {
 	int fd = open(path, flags | O_CLOEXEC, 0600);
@@ -83,7 +83,7 @@ static void files_of_its_own_alone(void)
 	ck_assert_int_eq(opens(a, O_RDWR | O_CREAT), 0);
 	ck_assert_int_eq(opens(a, O_RDWR | O_TRUNC), 0);
 	ck_assert_int_eq(opens(data, O_RDWR | O_TMPFILE), 0);
-	ck_assert_int_eq(link(a, b), 0); /* from one folder to the other */
+	ck_assert_int_eq(link(a, b), 0); /* a link from one folder to another */
 	ck_assert_int_eq(rename(b, a), 0);
 	ck_assert_int_eq(unlink(a), 0);
 	if (!report.files)
@@ -98,7 +98,7 @@ static void files_of_its_own_alone(void)
 	ck_assert_int_eq(opens("/dev/urandom", O_RDONLY), 0);
 }
 
-/* On SIGHUP the daemon reads keys that are new files with the old names. */
+/* On SIGHUP the daemon reads keys, which are new files with the old names. */
 static void keys_that_are_exchanged_are_read(void)
 {
 	CLEANUP(tempdir_textp) char *fresh = tempdir_path(&root, "fresh");
@@ -116,7 +116,7 @@ static void keys_that_are_exchanged_are_read(void)
 	ck_assert_int_eq(stat(key, &before), 0);
 	ck_assert_int_eq(enter(SANDBOX_AUTO, NULL), CAIRN_OK);
 	ck_assert_int_eq(write(tell[1], "x", 1), 1);
-	do { /* the poll ends; Check's time limit bounds the loop */
+	do { /* the poll ends by itself; Check's time limit bounds the loop */
 		ck_assert_int_eq(stat(key, &after), 0);
 	} while (before.st_ino == after.st_ino);
 	ck_assert_int_eq(opens(key, O_RDONLY), 0);
@@ -174,7 +174,7 @@ static void calls_that_connect_by_sending(void)
 	ck_assert_int_eq(errno, ENOSYS);
 }
 
-/* A listening socket, on a port of its own. */
+/* Makes a listening socket, on a port of its own. */
 static int listening(struct sockaddr_in *address)
 {
 	socklen_t len = sizeof(*address);
@@ -186,7 +186,7 @@ static int listening(struct sockaddr_in *address)
 	return fd;
 }
 
-/* @return 0: a connection can be made; else errno */
+/* Tries to connect. @return 0, or the errno */
 static int connects(const struct sockaddr_in *address)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -225,7 +225,7 @@ static void connections_to_the_store_alone(void)
 	ck_assert_int_eq(errno, ENOSYS);
 }
 
-/* Connections to a socket in the file system are allowed, and none to a port. */
+/* Connections to a Unix socket are allowed, and none to a port. */
 static void connections_by_socket_alone(void)
 {
 	struct sockaddr_un local = {.sun_family = AF_UNIX};
@@ -268,7 +268,7 @@ static void calls_that_only_an_intruder_needs(void)
 	ck_assert_int_eq(errno, ENOSYS);
 	ck_assert_int_eq(bind(fd, (const struct sockaddr *)&any, sizeof(any)), -1);
 	ck_assert_int_eq(connect(fd, (const struct sockaddr *)&any, sizeof(any)), -1);
-	/* Not setuid(): the C library makes all threads call it, a sanitizer's thread, too. */
+	/* not setuid(): the C library makes all threads call it, even a sanitizer's thread */
 	ck_assert_int_eq((int)syscall(SYS_setuid, getuid()), -1);
 	ck_assert_int_eq(unshare(CLONE_NEWUSER), -1);
 	ck_assert_int_eq(chmod(data, 0777), -1);
@@ -305,7 +305,7 @@ static void off_is_off(void)
 	ck_assert_int_eq(opens(other, O_RDONLY), 0);
 }
 
-/* Forbids a call, as a container's runtime does, or as it fails on an older kernel. */
+/* Forbids a call, as a container's runtime does; or lets it fail, as on an older kernel. */
 static void forbid(const char *name, int error)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);

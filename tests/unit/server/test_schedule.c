@@ -62,18 +62,18 @@ START_TEST(each_so_often)
 	int64_t first = 0, last = 0;
 	for (uint64_t salt = 0; salt < 1000; salt++) {
 		int64_t next = schedule_next(&s, NOW - 7, NOW, salt) - (NOW - 7);
-		ck_assert_int_eq(next + NOW - 7, schedule_next(&s, NOW - 7, NOW + 99, salt)); /* it stays */
+		ck_assert_int_eq(next + NOW - 7, schedule_next(&s, NOW - 7, NOW + 99, salt)); /* it stays the same */
 		ck_assert_int_ge(next, 36000);
 		ck_assert_int_le(next, 39600);
 		first = first == 0 || next < first ? next : first;
 		last = next > last ? next : last;
 	}
-	ck_assert_int_gt(last - first, 3000); /* spread out */
+	ck_assert_int_gt(last - first, 3000); /* the moments are spread */
 	ck_assert_int_le(schedule_next(&s, NOW + 9999999, NOW, 3), NOW + 39600);
 }
 END_TEST
 
-/* @return the next moment, which is in the window of that day */
+/* Returns the next moment. Checks that it is in the window of that day. */
 static int64_t in_window(const char *text, int64_t last, int64_t now, int64_t begin, int64_t len)
 {
 	struct schedule s = parse(text);
@@ -89,17 +89,17 @@ static int64_t in_window(const char *text, int64_t last, int64_t now, int64_t be
 START_TEST(once_a_day)
 {
 	int64_t midnight = NOW - 12 * 3600;
-	/* Before the window, within it, finished within it, after it, and after a long downtime. */
+	/* before the window, within it, done within it, after it, and after a long downtime */
 	(void)in_window("14:00-15:30", NOW - DAY, NOW, midnight + 14 * 3600, 5400);
 	(void)in_window("11:00-15:00", NOW - DAY, NOW, midnight + 11 * 3600, 14400);
 	(void)in_window("11:00-15:00", NOW - 60, NOW, midnight + DAY + 11 * 3600, 14400);
 	(void)in_window("10:00-11:00", NOW - DAY, NOW, midnight + DAY + 10 * 3600, 3600);
 	(void)in_window("10:00-11:00", 0, NOW, midnight + DAY + 10 * 3600, 3600);
-	/* A window that spans midnight. */
+	/* a window that spans midnight */
 	(void)in_window("22:00-02:00", NOW - DAY, midnight + 3600, midnight - 2 * 3600, 14400);
 	(void)in_window("22:00-02:00", midnight - 60, midnight + 3600, midnight + 22 * 3600, 14400);
 	(void)in_window("22:00-02:00", NOW - 2 * DAY, NOW, midnight + 22 * 3600, 14400);
-	/* The clock was ahead at the last run. */
+	/* the clock was ahead at the last run */
 	(void)in_window("11:00-15:00", NOW + 5 * DAY, NOW, midnight + DAY + 11 * 3600, 14400);
 }
 END_TEST

@@ -44,7 +44,7 @@ START_TEST(requests_before_the_first_sample_do_not_count)
 }
 END_TEST
 
-/* A step begins with the first look within it. Later looks in it change nothing. */
+/* A step begins with the first call within it. Later calls in it change nothing. */
 START_TEST(steps)
 {
 	traffic_sample(&t, m, 0);
@@ -82,7 +82,7 @@ START_TEST(bounds)
 }
 END_TEST
 
-/* After a late look only the mean of the missed steps is known. A clock that stands still changes nothing. */
+/* After a late call, only the mean of the missed steps is known. A clock that stands still changes nothing. */
 START_TEST(late)
 {
 	traffic_sample(&t, m, 0);

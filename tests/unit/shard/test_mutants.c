@@ -1,4 +1,5 @@
-/* Damaged shards: each reference mutant is refused for its own reason. Cut or flipped shards are refused, too. */
+/* Damaged shards: each mutant of the reference is refused for its own reason. Truncated shards and those with a flipped
+ * bit are refused, too. */
 #include "support/captured.h"
 #include "support/run.h"
 
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Why each mutant is refused, and where. Mutants that are missing here are accepted. */
+/* The rule that refuses each mutant, and the offset. Mutants that are not in the table are accepted. */
 static const struct {
 	const char *name;
 	enum cairn_status status;
@@ -167,7 +168,7 @@ static void free_bits(uint8_t *judged, uint64_t at, size_t n)
 	memset(judged + at, 0, n);
 }
 
-/* Marks which bits of a shard are verified: 1 for each that must not change. */
+/* Marks the bits of a shard that are verified: 1 for each that must not change. */
 static uint8_t *judged_bits(const struct vec_bytes *shard)
 {
 	uint8_t *judged = malloc(shard->len);
@@ -180,7 +181,7 @@ static uint8_t *judged_bits(const struct vec_bytes *shard)
 	ck_assert_int_eq(cairn_shard_reader_init(&r, shard->bytes, shard->len, NULL), CAIRN_OK);
 	while (cairn_shard_next_file(&r, &file, &more, NULL) == CAIRN_OK && more) {
 		free_bits(judged, file.offset + 32, 3);
-		judged[file.offset + 35] = 0xc0; /* the two flags with a meaning */
+		judged[file.offset + 35] = 0xc0; /* only two flags have a meaning */
 		free_bits(judged, file.offset + 40, 8);
 		for (uint32_t i = 0; i < file.n_terms; i++) {
 			free_bits(judged, cairn_shard_file_term_offset(&file, i) + 32, 4);
@@ -202,7 +203,7 @@ static uint8_t *judged_bits(const struct vec_bytes *shard)
 	return judged;
 }
 
-/* 20,000 changes of one byte: a shard is accepted exactly when no verified bit changed. */
+/* Makes 20,000 changes of one byte. A shard is accepted if and only if no verified bit changed. */
 START_TEST(test_flipped)
 {
 	CLEANUP(captured_store_fini) struct made_store store = captured_store(NULL);

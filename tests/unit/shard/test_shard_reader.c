@@ -1,4 +1,4 @@
-/* Every field of every captured shard, and each way a shard can be malformed. */
+/* Tests every field of every captured shard, and each way in which a shard can be malformed. */
 #include "base/bytes.h"
 #include "hash/chunk_list.h"
 #include "shard/reader.h"
@@ -162,7 +162,7 @@ START_TEST(test_golden)
 }
 END_TEST
 
-/* Reads the whole shard and looks at every record. */
+/* Reads the whole shard, and every field of every record. */
 static enum cairn_status walk(const uint8_t *bytes, size_t len, struct cairn_diag *diag)
 {
 	struct cairn_shard_reader r;
@@ -210,7 +210,7 @@ START_TEST(test_cut_anywhere)
 }
 END_TEST
 
-/* A change to a shard: a little-endian u64 (or its low bytes) at an offset, from the footer's start if so marked. */
+/* A change to a shard: a little-endian u64 (or its low bytes) at an offset, from the footer if so marked. */
 static const struct {
 	const char *shard;
 	bool in_footer;
@@ -218,7 +218,7 @@ static const struct {
 	unsigned n_bytes;
 	uint64_t value;
 	const char *rule;
-	uint64_t offset; /* of the diagnosis, counted in the same way */
+	uint64_t offset; /* offset in the diagnosis, which counts alike */
 	const char *expected, *actual;
 } BROKEN[] = {
 	{"shards/small", false, 0, 1, 'h', "shard.tag", 0, "", ""},

@@ -1,4 +1,4 @@
-/* Captured shards are written again byte for byte. Tests the limits, the order, and the footer of an answer, too. */
+/* Captured shards are written again byte for byte. Tests limits, order, and the footer of an answer, too. */
 #include "base/bytes.h"
 #include "shard/reader.h"
 #include "shard/writer.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copies both sections through reader and writer. */
+/* Copies both sections from a reader to a writer. */
 static void copy_sections(struct cairn_shard_reader *r, struct cairn_shard_writer *w)
 {
 	struct cairn_shard_file file;
@@ -139,7 +139,7 @@ START_TEST(test_keyed_sums)
 }
 END_TEST
 
-/* A whole shard into every smaller buffer: refused at the end, without writing past the limit. */
+/* Writes a whole shard into every smaller buffer. It is refused at the end, without writing past the limit. */
 START_TEST(test_bound)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes shard = vec_read("shards/small.shard");
@@ -190,7 +190,7 @@ static void misuse(int which)
 	if (which == 2) /* a range hash is missing */
 		cairn_shard_write_file(&w, &hash, 0);
 	cairn_shard_write_range_hash(&w, &hash);
-	if (which == 3) /* one too many */
+	if (which == 3) /* one range hash too many */
 		cairn_shard_write_range_hash(&w, &hash);
 	if (which == 4) /* a term after the range hashes */
 		cairn_shard_write_term(&w, &term);

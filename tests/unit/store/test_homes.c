@@ -1,4 +1,4 @@
-/* Concurrent puts into folders that are not durable yet: no put waits for another's sync, or fails with it. */
+/* Concurrent puts into folders that are not durable yet. No put waits for the sync of another, or fails with it. */
 #include "store/store.h"
 #include "support/run.h"
 #include "support/tempdir.h"
@@ -12,16 +12,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { CROWD = 8, SYNCS_OF_A_PUT = 4 /* the bytes, ab/cd, ab, objects */ };
+enum { CROWD = 8, SYNCS_OF_A_PUT = 4 /* syncs of the bytes, ab/cd, ab, and objects */ };
 
 static pthread_barrier_t crowd;
-static unsigned n_rounds;               /* each thread makes this many of its first syncs together with all others */
-static atomic_uint n_syncs;             /* of all threads */
-static _Thread_local unsigned n_own;    /* of this thread */
-static _Thread_local unsigned fails_at; /* number of the thread's sync that fails; 0: none */
+static unsigned n_rounds;            /* so many first syncs of each thread happen together with those of all others */
+static atomic_uint n_syncs;          /* number of syncs of all threads */
+static _Thread_local unsigned n_own; /* number of syncs of this thread */
+static _Thread_local unsigned fails_at; /* which sync of the thread fails; 0: none */
 static _Thread_local int fails_with;
 
-/* If a put held a lock during its sync, the others could not reach theirs, and this call would never return. */
+/* Replaces fsync(). If a put held a lock in its sync, others could not reach theirs, and this would never return. */
 __attribute__((visibility("default"))) int fsync(int fd)
 {
 	atomic_fetch_add(&n_syncs, 1);
@@ -55,7 +55,7 @@ static void fixture_fini(struct fixture *f)
 	tempdir_fini(&f->dir);
 }
 
-/* A hash whose object is in objects/<outer>/<inner>. */
+/* Returns a hash whose object is in objects/<outer>/<inner>. */
 static struct cairn_hash object_in(uint8_t outer, uint8_t inner, uint8_t which)
 {
 	return (struct cairn_hash){.b = {[0] = which, [6] = inner, [7] = outer}};
@@ -113,7 +113,7 @@ static void crowd_of(struct fixture *f, struct member members[static CROWD])
 		members[i] = (struct member){.store = f->store, .hash = object_in((uint8_t)i, 1, 1)};
 }
 
-/* Eight puts, each in a folder of its own, take four rounds of syncs, as one put does. */
+/* Eight puts, each in a folder of its own, take four rounds of syncs, as a single put does. */
 START_TEST(a_crowd_takes_the_rounds_of_one)
 {
 	CLEANUP(fixture_fini) struct fixture f = fixture_new();
@@ -126,7 +126,7 @@ START_TEST(a_crowd_takes_the_rounds_of_one)
 }
 END_TEST
 
-/* The same in one folder: no put relies on another's unfinished sync. */
+/* The same in one folder. No put relies on the unfinished sync of another. */
 START_TEST(a_crowd_in_one_folder_does_not_wait_either)
 {
 	CLEANUP(fixture_fini) struct fixture f = fixture_new();
@@ -134,7 +134,7 @@ START_TEST(a_crowd_in_one_folder_does_not_wait_either)
 	crowd_of(&f, members);
 	for (unsigned i = 0; i < CROWD; i++)
 		members[i].hash = object_in(7, 7, (uint8_t)i);
-	run_together(members, 2); /* the bytes, the folder itself; how many more follow depends on who is first */
+	run_together(members, 2); /* the bytes and the folder itself; who comes first decides how many more follow */
 	for (unsigned i = 0; i < CROWD; i++)
 		ck_assert_int_eq(members[i].status, CAIRN_OK);
 	ck_assert_uint_ge(atomic_load(&n_syncs), 2 * CROWD + 2);
@@ -160,7 +160,7 @@ START_TEST(a_failed_sync_fails_its_put_alone)
 }
 END_TEST
 
-/* Once per process and folder: a folder known to be durable is not synced again; one whose sync failed is. */
+/* A folder that is known to be durable is not synced again by the same process; a folder whose sync failed is. */
 START_TEST(a_folder_is_synced_until_it_is_durable)
 {
 	CLEANUP(fixture_fini) struct fixture f = fixture_new();
@@ -172,7 +172,7 @@ START_TEST(a_folder_is_synced_until_it_is_durable)
 		hash = object_in((uint8_t)at, 1, 1);
 		ck_assert_int_eq(put(f.store, &hash), CAIRN_E_IO);
 		fails_at = 0;
-		/* The syncs after the failed one were not reached. */
+		/* the syncs after the failed one were not reached */
 		ck_assert_uint_eq(syncs_of_put(f.store, &hash), at == SYNCS_OF_A_PUT ? 3 : SYNCS_OF_A_PUT);
 	}
 	hash = object_in(3, 1, 2);

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Hashes of objects: those of one slot share it, others do not. */
+/* Returns the hash of an object. Objects with the same place share a slot, others do not. */
 static struct cairn_hash hash_of(uint8_t place, uint8_t number)
 {
 	return (struct cairn_hash){{place, 0, 0, 0, 0, 0, 0, 0, number}};
@@ -21,7 +21,7 @@ static int open_one(void)
 	return fd;
 }
 
-/* @return the inode number that is cached for the object; 0: the object is not cached */
+/* Returns the inode number that is cached for the object; 0: it is not cached. */
 static ino_t kept(struct store_open_files *files, const struct cairn_hash *hash, uint64_t *n_forgotten)
 {
 	struct stat st;
@@ -90,7 +90,7 @@ START_TEST(a_file_forgotten_since_it_was_opened_is_not_kept)
 	int fd = open_one();
 	store_open_files_forget(&files, &one);
 	store_open_files_keep(&files, &one, fd, n);
-	ck_assert_uint_eq(kept(&files, &one, &n), 0); /* n is current */
+	ck_assert_uint_eq(kept(&files, &one, &n), 0); /* n is up to date */
 	store_open_files_forget(&files, &other_place);
 	store_open_files_keep(&files, &one, fd, n);
 	ck_assert_uint_ne(kept(&files, &one, &n), 0);

@@ -1,4 +1,4 @@
-/* Objects in packs of the store of files: how many reads each takes, also when the disk does not return a page. */
+/* Objects in packs of the store of files: how many reads each takes, even when the disk cannot read a page. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cas/internal.h"
@@ -61,7 +61,7 @@ static enum cairn_status get(struct fixture *f)
 	return store_packs_get(&f->packs, &f->s.x.made.hash, 0, &slot, &fd, &st);
 }
 
-/* The first read is for the slot, the second for the length. Once the object is held, the slot is read again. */
+/* The first read is for the slot, the second for the length. When the object is held, the slot is read again. */
 START_TEST(an_object_takes_three_reads)
 {
 	CLEANUP(fixture_fini) struct fixture f;
@@ -72,7 +72,7 @@ START_TEST(an_object_takes_three_reads)
 }
 END_TEST
 
-/* The folder is not listed for each request, as long as the file stays the same. */
+/* The folder is not listed for each request, as long as the pack's file stays the same. */
 START_TEST(a_pack_that_the_disk_does_not_return)
 {
 	CLEANUP(fixture_fini) struct fixture f;
@@ -120,7 +120,7 @@ START_TEST(a_collection_counts_only_removed_objects)
 	fixture_init(&f);
 	ck_assert_int_eq(cairn_cas_forget(f.s.g.f.cas, &f.s.file.hash, NULL, &forgotten), CAIRN_OK);
 	gc_pass(&f.s.g, GC_GRACE_S + 1);
-	(void)gc_collect(&f.s.g); /* retires it */
+	(void)gc_collect(&f.s.g); /* retires the xorb */
 	gc_pass(&f.s.g, GC_GRACE_S + 1);
 	(void)cairn_clock_unix_s(); /* the test clock's file is read, too */
 	fails = true;
@@ -133,7 +133,7 @@ START_TEST(a_collection_counts_only_removed_objects)
 }
 END_TEST
 
-/* If the folder cannot be listed, the object may be in it, so the object must not count as lost. */
+/* If the folder cannot be listed, the object may be in it. So the object must not count as lost. */
 START_TEST(a_folder_that_the_disk_does_not_list)
 {
 	CLEANUP(fixture_fini) struct fixture f;
@@ -155,7 +155,7 @@ START_TEST(a_folder_that_the_disk_does_not_list)
 }
 END_TEST
 
-/* The disk cannot say how many copies there are, and each copy's number is answered by an error. */
+/* The disk cannot say how many copies there are. A lookup of a copy by its number returns an error. */
 START_TEST(a_fetch_ends_while_the_disk_fails)
 {
 	CLEANUP(fixture_fini) struct fixture f;

@@ -1,4 +1,4 @@
-/* A store in an S3 service, with prepared answers: those that a real service gives only rarely. */
+/* A store in an S3 service, with prepared answers that a real service gives only rarely. */
 #include "base/buf.h"
 #include "base/fd.h"
 #include "hash/hash.h"
@@ -24,11 +24,11 @@ enum { REQUEST_BYTES = 8192, STEPS_MAX = 8, SEEN_BYTES = 32 };
 
 /* An expected request, and the answer to it. */
 struct step {
-	const char *begins; /* its first line */
-	const char *has;    /* somewhere in it; NULL: anything */
+	const char *begins; /* how its first line begins */
+	const char *has;    /* a text within it; NULL: any request */
 	int code;
 	const char *body;
-	const char *header; /* NULL: the correct one */
+	const char *header; /* NULL: the correct header */
 };
 
 static struct tempdir dir;
@@ -42,7 +42,7 @@ static size_t n_steps, n_taken;
 static char *pages[STEPS_MAX]; /* pages that some steps answer with; owned */
 static size_t n_pages;
 
-/* @return false: no request came */
+/* Reads a request. @return false: none came */
 static bool take_request(int fd, char request[static REQUEST_BYTES])
 {
 	size_t len = 0, whole = REQUEST_BYTES;
@@ -124,7 +124,7 @@ static void expect_strange(const char *begins, int code, const char *header, con
 	steps[n_steps++] = (struct step){begins, NULL, code, body, header};
 }
 
-/* Serves the steps expected so far. Until end() each of them must be requested, and no other. */
+/* Begins to serve the steps. Until end(), each of them must be requested, and no other. */
 static void begin(void)
 {
 	ck_assert_int_eq(pthread_create(&thread, NULL, serve, NULL), 0);
@@ -173,7 +173,7 @@ START_TEST(another_claim_in_between_wins)
 }
 END_TEST
 
-/* Where the service ignores the condition, the last claim wins. */
+/* If the service ignores the condition, the last claim wins. */
 START_TEST(another_claim_afterwards_wins)
 {
 	expect("GET /bucket/p/owner ", NULL, 404, GONE);
@@ -184,8 +184,8 @@ START_TEST(another_claim_afterwards_wins)
 }
 END_TEST
 
-/* The first attempt got a bad answer, but took effect. */
-START_TEST(a_claim_of_ones_own_is_no_other)
+/* the first try got a bad answer, but took effect */
+START_TEST(a_repeated_claim_of_the_same_folder_succeeds)
 {
 	expect("GET /bucket/p/owner ", NULL, 404, GONE);
 	expect("PUT /bucket/p/owner ", NULL, 500, "");
@@ -207,7 +207,7 @@ START_TEST(a_service_without_conditions_takes_a_claim)
 }
 END_TEST
 
-START_TEST(a_claim_that_is_not_shown_is_none)
+START_TEST(a_claim_missing_when_read_back_is_not_made)
 {
 	expect("GET /bucket/p/owner ", NULL, 404, GONE);
 	expect("PUT /bucket/p/owner ", NULL, 200, "");
@@ -229,7 +229,7 @@ static struct cairn_hash first_hash(void)
 
 #define PAGE "<html><body>Sign in to go on</body></html>"
 
-/* A strange answer proves neither that the object exists nor that it does not. */
+/* A strange answer does not show whether the object exists. */
 START_TEST(a_strange_answer_to_a_read_says_nothing)
 {
 	static const struct step ANSWERS[] = {
@@ -266,7 +266,7 @@ END_TEST
 
 #define CLASH "<Error><Code>ConditionalRequestConflict</Code></Error>"
 
-/* Another request for the same name was under way, so the service did not decide this one. */
+/* Another request for the same name was under way, so the service has not decided this one. */
 START_TEST(a_claim_that_met_another_is_sent_again)
 {
 	expect("GET /bucket/p/owner ", NULL, 404, GONE);
@@ -297,8 +297,8 @@ START_TEST(not_modified_says_that_there_is_one)
 }
 END_TEST
 
-/* A copy that is missing in a list may exist: lists may be late. */
-START_TEST(whether_a_copy_is_there_is_asked_of_itself)
+/* A copy that is missing in a list may exist, because lists may be late. */
+START_TEST(a_copy_missing_in_a_list_is_requested_itself)
 {
 	struct cairn_hash hash = first_hash();
 	const struct cairn_copy_id copy = {{1}};
@@ -324,7 +324,8 @@ static void add_name(struct cairn_buf *out, unsigned hash, unsigned copy, const 
 			 0U, copy, aside, bytes);
 }
 
-/* names: two characters each. "1a" is hash 1's copy 10 (of 10 bytes), "1A" is the name that sets this copy aside. */
+/* Makes a page of a list. @param names  two characters each: "1a" is copy 10 of hash 1 (with 10 bytes), "1A" the name
+ * that sets this copy aside */
 static char *page(const char *names, bool truncated)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf out = cairn_buf_init(REQUEST_BYTES);
@@ -389,7 +390,7 @@ START_TEST(a_copy_on_a_later_page_counts)
 }
 END_TEST
 
-START_TEST(a_list_that_is_cut_says_nothing)
+START_TEST(a_truncated_list_proves_nothing)
 {
 	uint64_t bytes;
 	ck_assert_msg(open_store(false, true) == CAIRN_OK, "%s", diag.text);
@@ -403,8 +404,8 @@ START_TEST(a_list_that_is_cut_says_nothing)
 }
 END_TEST
 
-/* The answer may come from a cache that ignores the query. Nothing is deleted because of it. */
-START_TEST(a_list_of_other_names_is_none)
+/* The answer may come from a cache that ignores the query, so nothing is deleted because of it. */
+START_TEST(a_list_of_other_names_is_refused)
 {
 	static const char *const LISTS[] = {"2a", "1a2a", "1b1a", "1a1a"};
 	struct cairn_hash hash = first_hash();
@@ -423,7 +424,7 @@ START_TEST(a_list_of_other_names_is_none)
 }
 END_TEST
 
-START_TEST(a_page_that_comes_again_is_none)
+START_TEST(a_list_that_repeats_a_page_fails)
 {
 	char seen[SEEN_BYTES];
 	ck_assert_msg(open_store(false, true) == CAIRN_OK, "%s", diag.text);
@@ -457,9 +458,9 @@ int main(void)
 	tcase_add_test(claim, a_claim_is_read_back);
 	tcase_add_test(claim, another_claim_in_between_wins);
 	tcase_add_test(claim, another_claim_afterwards_wins);
-	tcase_add_test(claim, a_claim_of_ones_own_is_no_other);
+	tcase_add_test(claim, a_repeated_claim_of_the_same_folder_succeeds);
 	tcase_add_test(claim, a_service_without_conditions_takes_a_claim);
-	tcase_add_test(claim, a_claim_that_is_not_shown_is_none);
+	tcase_add_test(claim, a_claim_missing_when_read_back_is_not_made);
 	tcase_add_test(claim, a_claim_that_met_another_is_sent_again);
 	tcase_add_test(claim, a_claim_that_meets_others_again_and_again_says_nothing);
 	tcase_add_test(claim, not_modified_says_that_there_is_one);
@@ -468,14 +469,14 @@ int main(void)
 	tcase_add_checked_fixture(strange, setup, teardown);
 	tcase_add_test(strange, a_strange_answer_to_a_read_says_nothing);
 	tcase_add_test(strange, a_strange_answer_to_a_put_says_nothing);
-	tcase_add_test(strange, whether_a_copy_is_there_is_asked_of_itself);
+	tcase_add_test(strange, a_copy_missing_in_a_list_is_requested_itself);
 	suite_add_tcase(suite, strange);
 	TCase *lists = tcase_create("lists");
 	tcase_add_checked_fixture(lists, setup, teardown);
 	tcase_add_test(lists, a_copy_on_a_later_page_counts);
-	tcase_add_test(lists, a_list_that_is_cut_says_nothing);
-	tcase_add_test(lists, a_list_of_other_names_is_none);
-	tcase_add_test(lists, a_page_that_comes_again_is_none);
+	tcase_add_test(lists, a_truncated_list_proves_nothing);
+	tcase_add_test(lists, a_list_of_other_names_is_refused);
+	tcase_add_test(lists, a_list_that_repeats_a_page_fails);
 	tcase_add_test(lists, all_are_visited_once);
 	suite_add_tcase(suite, lists);
 	return run_suite(suite);

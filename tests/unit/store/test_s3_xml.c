@@ -59,7 +59,7 @@ START_TEST(malformed_lists_are_refused)
 		"<ListBucketResult><Contents><Key></Key><Size>1</Size></Contents></ListBucketResult>",
 		"<ListBucketResult><Contents><Key>a</Key><Size>-1</Size></Contents></ListBucketResult>",
 		"<!DOCTYPE a [<!ENTITY e \"x\">]><ListBucketResult></ListBucketResult>",
-		"<ListBucketResult><Contents><Key>a</Key><Size>1</Size></Contents></ListBucketResult>", /* and then? */
+		"<ListBucketResult><Contents><Key>a</Key><Size>1</Size></Contents></ListBucketResult>", /* a cut text */
 	};
 	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++)
 		ck_assert_msg(read_text(BAD[i]) == CAIRN_E_FORMAT, "%s", BAD[i]);

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const uint64_t EXPECTED[] = {10, 7, 0, UINT64_MAX}; /* in memory, moved on the way, and in a file */
+static const uint64_t EXPECTED[] = {10, 7, 0, UINT64_MAX}; /* lengths in memory, moved on the way, and in a file */
 enum { N_EXPECTED = sizeof(EXPECTED) / sizeof(EXPECTED[0]) };
 
 START_TEST(written_bytes_are_read)
@@ -60,7 +60,7 @@ START_TEST(empty_reads_as_something)
 }
 END_TEST
 
-/* The spool's file is the only file without a name. */
+/* Finds the spool's file, the only file without a name. */
 static int spool_fd(size_t len)
 {
 	struct stat st;
@@ -119,8 +119,6 @@ START_TEST(a_spool_that_cannot_become_a_file_keeps_its_bytes)
 }
 END_TEST
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
-
 static const size_t BORDERS[] = {CAIRN_SPOOL_SHORT_BYTES, CAIRN_SPOOL_LONG_BYTES, CAIRN_SPOOL_MEMORY_BYTES};
 enum { N_BORDERS = sizeof(BORDERS) / sizeof(BORDERS[0]), PIECE = 70001 };
 
@@ -147,7 +145,7 @@ static void write_and_read(const char *dir, size_t len, unsigned seed)
 	free(bytes);
 }
 
-/* The second body of each length gets the memory of the first one. */
+/* The second body of each length gets the memory of the first. */
 START_TEST(bytes_are_the_same_on_both_sides_of_a_border)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
@@ -157,7 +155,7 @@ START_TEST(bytes_are_the_same_on_both_sides_of_a_border)
 }
 END_TEST
 
-/* Begins spools of this length in memory, until one needs a file. There is no folder for it. */
+/* Begins spools of this length in memory until one needs a file, for which there is no folder. */
 static unsigned fill_memory(struct cairn_spool **all, unsigned n, uint64_t len)
 {
 	while (cairn_spool_new(&all[n], "/nowhere", UINT64_MAX, len) == CAIRN_OK)
@@ -186,7 +184,7 @@ START_TEST(memory_has_its_limits)
 }
 END_TEST
 
-/* A body that announces little cannot hold a long piece of memory that counts as short. */
+/* A body that announces few bytes cannot keep a long piece of memory that counts as short. */
 START_TEST(all_memory_of_a_body_counts)
 {
 	struct cairn_spool *all[1000];
@@ -230,7 +228,7 @@ START_TEST(a_body_leaves_its_memory_to_the_next_one)
 	size_t len = 1000 * 1000, room = cairn_spool_memory_room(len);
 	write_and_read(dir.path, len, 1);
 	ck_assert_uint_eq(cairn_spool_memory_kept_bytes(), room);
-	write_and_read(dir.path, len - 1, 2); /* of similar length */
+	write_and_read(dir.path, len - 1, 2); /* a body of similar length */
 	ck_assert_uint_eq(cairn_spool_memory_kept_bytes(), room);
 	ck_assert_int_eq(cairn_spool_new(&s, dir.path, UINT64_MAX, UINT64_MAX), CAIRN_OK);
 	ck_assert_int_eq(cairn_spool_write(s, (const uint8_t[1000]){0}, 1000), CAIRN_OK);
@@ -241,7 +239,7 @@ START_TEST(a_body_leaves_its_memory_to_the_next_one)
 }
 END_TEST
 
-/* The bytes of a file are read into memory that is kept, too. */
+/* The bytes of a file are read into memory that is kept as well. */
 START_TEST(a_file_is_read_into_memory_that_is_kept)
 {
 	CLEANUP(tempdir_fini) struct tempdir dir = tempdir_new();
@@ -266,11 +264,11 @@ START_TEST(the_oldest_kept_memory_makes_room)
 	ck_assert_uint_eq(cairn_spool_memory_kept_bytes(), 2 * ROOM);
 	cairn_spool_memory_give_back(piece, OTHER);
 	ck_assert_uint_eq(cairn_spool_memory_kept_bytes(), 2 * ROOM + OTHER);
-	use_memory(CAIRN_SPOOL_KEPT_BYTES - OTHER - ROOM); /* drops one piece */
+	use_memory(CAIRN_SPOOL_KEPT_BYTES - OTHER - ROOM); /* removes one piece */
 	ck_assert_uint_eq(cairn_spool_memory_kept_bytes(), CAIRN_SPOOL_KEPT_BYTES);
 	use_memory(CAIRN_SPOOL_KEPT_BYTES);
 	ck_assert_uint_eq(cairn_spool_memory_kept_bytes(), CAIRN_SPOOL_KEPT_BYTES);
-	use_memory(CAIRN_SPOOL_KEPT_BYTES + 1); /* is never kept */
+	use_memory(CAIRN_SPOOL_KEPT_BYTES + 1); /* too long to be kept */
 	ck_assert_uint_eq(cairn_spool_memory_kept_bytes(), CAIRN_SPOOL_KEPT_BYTES);
 	use_memory(ROOM);
 	ck_assert_uint_eq(cairn_spool_memory_kept_bytes(), ROOM);
@@ -290,7 +288,7 @@ START_TEST(memory_that_nobody_uses_is_freed)
 	cairn_spool_memory_trim();
 	ck_assert_uint_eq(cairn_spool_memory_kept_bytes(), 0);
 	cairn_spool_memory_trim();
-	use_memory(CAIRN_SPOOL_SHORT_BYTES); /* never kept here */
+	use_memory(CAIRN_SPOOL_SHORT_BYTES); /* too short to be kept here */
 	ck_assert_uint_eq(cairn_spool_memory_kept_bytes(), 0);
 	cairn_spool_memory_give_back(NULL, 0);
 }
@@ -317,7 +315,7 @@ START_TEST(memory_is_used_again)
 }
 END_TEST
 
-/* /dev/full is always full. A spool on a full disk returns the status of its write loop. */
+/* /dev/full is always full. A spool on a full disk returns the status of its writes. */
 START_TEST(full_disk_has_its_own_status)
 {
 	FILE *full = fopen("/dev/full", "w");

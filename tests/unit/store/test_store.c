@@ -1,5 +1,4 @@
-/* Stores by URL, and what only the store of files can do. The contract of all stores:
- * tests/contract/store_contract.c. */
+/* Stores by URL, and tests of the store of files alone. tests/contract/store_contract.c has that of all stores. */
 #include "base/fd.h"
 #include "store/tmpfile.h"
 #include "support/run.h"
@@ -63,7 +62,7 @@ START_TEST(an_aborted_put_leaves_no_file)
 }
 END_TEST
 
-/* A put that failed to write some bytes cannot be committed, whatever is written after that. */
+/* After a failed write, a put cannot be committed, whatever is written later. */
 START_TEST(a_failed_write_is_not_forgotten)
 {
 	CLEANUP(store_fixture_fini) struct store_fixture f = fixture_new();
@@ -162,7 +161,7 @@ START_TEST(a_killed_put_leaves_nothing)
 	int how = 0;
 	ck_assert_int_eq(waitpid(child, &how, 0), child);
 	ck_assert(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL);
-	/* Leaves a file as a file system without unnamed files would. */
+	/* a file as it remains on a file system without unnamed files */
 	tempdir_write(&f.dir, "tmp/0123456789abcdef", "hello", 5);
 	cairn_store_freep(&f.store);
 	fixture_open(&f);

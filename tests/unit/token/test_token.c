@@ -1,5 +1,5 @@
-/* tests/data/tokens/tokens.json holds another implementation's tokens. Here each kind of key also signs and
- * verifies. */
+/* Tokens: those of another implementation, in tests/data/tokens/tokens.json, and own ones, signed and verified with
+ * each kind of key. */
 #include "support/run.h"
 #include "support/tempdir.h"
 #include "support/vectors.h"
@@ -37,7 +37,7 @@ static void fixture_fini(struct fixture *f)
 	tempdir_fini(&f->dir);
 }
 
-/* Writes one form of a key of the data (0: secret or private, 1: public) into a file of the folder. */
+/* Writes one form of a test key (0: secret or private, 1: public) into a file of the folder. */
 static void add_key(const struct fixture *f, const char *key, size_t form, const char *file)
 {
 	const json_t *forms = vec_get(vec_get(f->data, "keys"), key);
@@ -131,8 +131,6 @@ START_TEST(tokens_of_another_implementation)
 }
 END_TEST
 
-/* --- own tokens --------------------------------------------------------------------------------------------------- */
-
 START_TEST(minted_then_verified)
 {
 	CLEANUP(fixture_fini) struct fixture f = fixture_new();
@@ -147,7 +145,7 @@ START_TEST(minted_then_verified)
 	ck_assert(got.has_dedupe && got.dedupe == CLAIMS.dedupe);
 	ck_assert_int_eq(got.expires_unix_s, CLAIMS.expires_unix_s);
 	ck_assert_int_eq(got.api_key, CLAIMS.api_key);
-	/* The public half verifies and cannot sign. */
+	/* the public half verifies, but cannot sign */
 	if (strcmp(SIGNING_KEYS[_i], "HS256") != 0) {
 		char *none = NULL;
 		use_key(&f, SIGNING_KEYS[_i], 1);
@@ -205,13 +203,13 @@ START_TEST(rotation)
 	ck_assert_int_eq(load(&f, NULL), CAIRN_OK);
 	char *old_token = mint(&f, &CLAIMS);
 	add_key(&f, "HS256-other", 0, "1-new.key");
-	add_key(&f, "EdDSA", 1, "0-public.pem"); /* first, but cannot sign */
+	add_key(&f, "EdDSA", 1, "0-public.pem"); /* this key comes first, but cannot sign */
 	tempdir_write(&f.dir, ".hidden", "not a key", 9);
 	ck_assert_int_eq(load(&f, NULL), CAIRN_OK);
 	char *new_token = mint(&f, &CLAIMS);
 	ck_assert_int_eq(verify(&f, old_token, &got, &diag), CAIRN_OK);
 	ck_assert_int_eq(verify(&f, new_token, &got, &diag), CAIRN_OK);
-	use_key(&f, "HS256-other", 0); /* adds the file "key": the same key again */
+	use_key(&f, "HS256-other", 0); /* adds the file "key" with the same key */
 	CLEANUP(tempdir_textp) char *old_path = tempdir_path(&f.dir, "2-old.key");
 	ck_assert_int_eq(remove(old_path), 0);
 	ck_assert_int_eq(load(&f, NULL), CAIRN_OK);
@@ -231,7 +229,7 @@ START_TEST(a_token_of_more_than_8_kib_is_refused_unread)
 	static char token[TOKEN_TEXT_MAX + 2];
 	use_key(&f, "HS256", 0);
 	memset(token, 'A', TOKEN_TEXT_MAX);
-	/* A token of the maximum length is read: a valid header, then claims that nobody signed. */
+	/* A token of the greatest length is read: a valid header, and claims that nobody signed. */
 	memcpy(token, "eyJhbGciOiJIUzI1NiJ9.", 21);
 	memcpy(token + TOKEN_TEXT_MAX - 5, ".AAAA", 5);
 	ck_assert_int_eq(verify(&f, token, &got, &diag), CAIRN_E_DENIED);
@@ -242,11 +240,9 @@ START_TEST(a_token_of_more_than_8_kib_is_refused_unread)
 }
 END_TEST
 
-/* --- claims ------------------------------------------------------------------------------------------------------- */
-
 static const char AUDIENCE[] = "https://cas.example", ISSUER[] = "hub";
 
-/* Claims besides a scope and an expiry, checked by a service of this audience and issuer. rule NULL: they are good. */
+/* Claims besides scope and expiry, as checked by a service of this audience and issuer. rule NULL: they are valid. */
 static const struct {
 	const char *audience, *issuer, *claims, *rule;
 } BOUND[] = {
@@ -323,7 +319,7 @@ START_TEST(minted_for_a_service_by_an_issuer)
 }
 END_TEST
 
-START_TEST(claims_that_make_no_sense_are_not_minted)
+START_TEST(invalid_claims_are_not_minted)
 {
 	CLEANUP(fixture_fini) struct fixture f = fixture_new();
 	struct cairn_token_claims bad[5] = {CLAIMS, CLAIMS, CLAIMS, CLAIMS, CLAIMS};
@@ -342,8 +338,6 @@ START_TEST(claims_that_make_no_sense_are_not_minted)
 	}
 }
 END_TEST
-
-/* --- key files ---------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_made_key_signs_and_is_not_overwritten)
 {
@@ -404,7 +398,7 @@ static void ck_refused(struct fixture *f, const char *bytes, size_t len, const c
 	ck_assert_msg(strstr(diag.text, why) != NULL, "%s: %s", why, diag.text);
 }
 
-START_TEST(files_that_are_no_keys)
+START_TEST(files_without_a_key_are_refused)
 {
 	CLEANUP(fixture_fini) struct fixture f = fixture_new();
 	struct cairn_diag diag = {0};
@@ -413,9 +407,9 @@ START_TEST(files_that_are_no_keys)
 	ck_assert_ptr_nonnull(strstr(diag.text, "no token key"));
 	ck_refused(&f, "", 0, "base64url");
 	ck_refused(&f, "c2hvcnQ", 7, "base64url");
-	ck_refused(&f, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", 42, "base64url"); /* 31 bytes */
+	ck_refused(&f, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", 42, "base64url"); /* only 31 bytes */
 	ck_refused(&f, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA!", 43, "base64url");
-	ck_refused(&f, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB", 43, "base64url"); /* bits left over */
+	ck_refused(&f, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB", 43, "base64url"); /* there are bits left over */
 	ck_refused(&f, "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", 55, "PEM key");
 	ck_refused(&f, large, sizeof(large), "longer than");
 	add_key(&f, "ES384", 0, "key");
@@ -462,10 +456,10 @@ int main(void)
 	tcase_add_test(tc, a_token_of_more_than_8_kib_is_refused_unread);
 	tcase_add_loop_test(tc, audience_and_issuer_of_claims, 0, sizeof(BOUND) / sizeof(BOUND[0]));
 	tcase_add_loop_test(tc, minted_for_a_service_by_an_issuer, 0, N_SIGNING_KEYS);
-	tcase_add_test(tc, claims_that_make_no_sense_are_not_minted);
+	tcase_add_test(tc, invalid_claims_are_not_minted);
 	tcase_add_test(tc, a_made_key_signs_and_is_not_overwritten);
 	tcase_add_test(tc, a_secret_that_everybody_can_read_is_refused);
-	tcase_add_test(tc, files_that_are_no_keys);
+	tcase_add_test(tc, files_without_a_key_are_refused);
 	tcase_add_test(tc, too_many_keys);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

@@ -33,7 +33,7 @@ START_TEST(test_captured)
 	ck_assert_uint_eq(v.sum.n_terms, n_terms);
 	ck_assert_uint_eq(v.sum.n_chunks, n_chunks);
 
-	/* Nothing is stored: refused. With external xorbs the shard is accepted, if it describes all of them. */
+	/* The store has no xorb, so the shard is refused. With external xorbs it is accepted if it describes all. */
 	struct made_store nothing = {0};
 	resolver = made_resolver(&nothing);
 	v.diag = (struct cairn_diag){0};
@@ -47,7 +47,7 @@ START_TEST(test_captured)
 }
 END_TEST
 
-/* A server's answer is not an upload: a keyed one is refused, an unkeyed one is a shard like any other. */
+/* A server's answer is not an upload. A keyed answer is refused; an unkeyed one is a shard like any other. */
 START_TEST(test_answers)
 {
 	CLEANUP(captured_store_fini) struct made_store all = captured_store(NULL);
@@ -79,7 +79,7 @@ START_TEST(test_strict)
 }
 END_TEST
 
-/* hf_xet 1.1.8 to 1.2 cut the footer, but leave its length in the header. */
+/* hf_xet 1.1.8 to 1.2 leave out the footer, but not its length in the header. */
 START_TEST(test_footer_cut)
 {
 	struct cairn_verify_options cut = CAIRN_VERIFY_DEFAULTS;
@@ -119,7 +119,7 @@ START_TEST(test_external)
 	ck_assert_ptr_nonnull(strstr(v.diag.text, "upload the xorb first"));
 	v.store.n = 3;
 	ck_assert_int_eq(verify_with(&external), CAIRN_OK);
-	/* A known xorb must be described correctly, even if its bytes live elsewhere. */
+	/* the shard must describe a known xorb correctly, even if its bytes are kept elsewhere */
 	v.xorbs[1].list.spans[0].unpacked_bytes++;
 	ck_assert_int_eq(verify_with(&external), CAIRN_E_CONFLICT);
 }
@@ -192,19 +192,19 @@ START_TEST(test_limits_of_options)
 }
 END_TEST
 
-/* Limits of the format: a value at the limit is accepted, one past it is refused. */
+/* Limits of the format: a value at the limit is accepted, and a value past it is refused. */
 START_TEST(test_limits_of_xorbs)
 {
 	static const struct {
 		uint32_t n_chunks, bytes_each, last_bytes;
 		const char *rule; /* NULL: accepted */
-		uint64_t offset;  /* from the block's start */
+		uint64_t offset;  /* from the beginning of the block */
 	} LIMITS[] = {
 		{8192, 8192, 8192, NULL, 0},
 		{8192, 1, 1, NULL, 0},
 		{512, 131072, 131072, NULL, 0},
 		{512, 131071, 131072, NULL, 0},
-		{8192, 131072, 131072, NULL, 0}, /* data that packs well: only the packed size is limited */
+		{8192, 131072, 131072, NULL, 0}, /* compresses well: only the compressed length is limited */
 		{1, 0, 131072, NULL, 0},
 		{1, 0, 131073, "xorb.chunk_length", 48 + 36},
 		{3, 10, 0, "xorb.chunk_length", 48 * 3 + 36},
@@ -292,7 +292,7 @@ START_TEST(test_store_fails)
 	ck_assert_uint_eq(v.diag.offset, _i == 0 ? 96 : v.w.cas_info_offset);
 	v.store.failure = CAIRN_E_NOMEM;
 	ck_assert_int_eq(verify_with(NULL), CAIRN_E_NOMEM);
-	v.store.failure = CAIRN_E_LIMIT; /* caused by the sender, not by the store */
+	v.store.failure = CAIRN_E_LIMIT; /* the sender causes this failure, not the store */
 	ck_assert_int_eq(verify_with(NULL), CAIRN_E_LIMIT);
 	ck_assert_str_eq(v.diag.rule, "limit.list_chunks");
 }

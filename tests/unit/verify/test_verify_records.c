@@ -1,11 +1,11 @@
-/* The records that the verifier hands to the index. */
+/* The records that the verifier makes for the index. */
 #include "base/bytes.h"
 #include "shard/records.h"
 #include "support/verify_fixture.h"
 
 #include <string.h>
 
-/* Chunks of each xorb have a different stored length, so that the places of two xorbs cannot be confused. */
+/* Gives chunks of each xorb another stored length, so that the places of two xorbs differ. */
 static void give_places(struct made_xorb *x, uint32_t step)
 {
 	for (uint32_t i = 0; i < x->list.n; i++)
@@ -57,7 +57,7 @@ static void must_have_recorded_files(const struct cairn_index_new_shard *s)
 	}
 }
 
-/* All records for the index, for a xorb that the shard describes and for one that it only names. */
+/* Tests all records for the index, of a xorb that the shard describes and of one that it only names. */
 START_TEST(test_records)
 {
 	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
@@ -77,7 +77,7 @@ START_TEST(test_records)
 	const struct cairn_index_new_shard *s = &got.shard;
 	ck_assert_uint_eq(s->n_described, 1);
 	ck_assert_uint_eq(s->n_xorbs, 3);
-	static const int64_t IDS[] = {3, 1, 2}; /* as made_resolver() numbers them */
+	static const int64_t IDS[] = {3, 1, 2}; /* the numbers that made_resolver() gives */
 	for (unsigned i = 0; i < 3; i++) {
 		ck_assert_int_eq(s->xorbs[i].id, IDS[i]);
 		ck_assert(cairn_hash_equal(&s->xorbs[i].hash, &v.xorbs[IDS[i] - 1].hash));
@@ -100,7 +100,7 @@ static void write_eligible(const struct made_xorb *x)
 					CAIRN_SHARD_CHUNK_ELIGIBLE);
 }
 
-/* Each described xorb has its own eligible chunks and places, behind those of the xorbs before. */
+/* Each described xorb has its own eligible chunks and places, after those of the earlier xorbs. */
 START_TEST(test_records_of_several_described)
 {
 	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
@@ -134,9 +134,9 @@ START_TEST(test_records_of_several_described)
 }
 END_TEST
 
-enum { MANY = 40 }; /* more than there is room for at first */
+enum { MANY = 40 }; /* more than fit at first */
 
-/* A file with two terms of each of many stored xorbs: a term of each, then the second terms in the same order. */
+/* Writes a file with two terms on each of many stored xorbs: first one of each, then the second in the same order. */
 static void write_many(struct made_xorb *many)
 {
 	struct made_term terms[2 * MANY];
@@ -156,7 +156,7 @@ static void many_fini(struct made_xorb (*many)[MANY])
 		made_xorb_fini(&(*many)[i]);
 }
 
-/* A xorb that is only named occurs once among the xorbs. */
+/* A xorb that is only named is in the records once. */
 START_TEST(test_records_of_many_stored)
 {
 	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
@@ -182,7 +182,7 @@ START_TEST(test_records_of_many_stored)
 }
 END_TEST
 
-/* No memory for records of every kind. */
+/* For each kind of record, memory runs out. */
 START_TEST(test_no_memory_for_records)
 {
 	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
@@ -220,8 +220,8 @@ START_TEST(test_records_without_digest)
 }
 END_TEST
 
-/* The list of a xorb that nobody has yet is handed on without places. Memory behind the places of the known xorb
- * before it must not be taken for places. */
+/* The list of an unknown xorb is passed on without places. Memory that follows the places of the known xorb must not be
+ * taken for places. */
 START_TEST(test_records_of_unknown_xorbs)
 {
 	CLEANUP(cairn_verified_fini) struct cairn_verified got = {0};
@@ -277,7 +277,7 @@ START_TEST(test_no_records)
 }
 END_TEST
 
-/* Without the hashes of stored xorbs the verifier hashes the descriptions instead. */
+/* Makes a test case without the hashes of stored xorbs, so that the verifier hashes the descriptions instead. */
 static TCase *places_tests(void)
 {
 	TCase *c = verify_tests_of_places();

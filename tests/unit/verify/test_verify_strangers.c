@@ -1,4 +1,4 @@
-/* Terms over stored xorbs that the shard does not describe. The sender may not have these xorbs, and must learn nothing
+/* Terms on stored xorbs that the shard does not describe. The sender may not have these xorbs, and must learn nothing
  * that it could not compute itself. */
 #include "base/bytes.h"
 #include "support/verify_fixture.h"
@@ -7,7 +7,7 @@
 
 enum { AT_TERM = 48 + 48, AT_RANGE_HASH = AT_TERM + 48 };
 
-/* Verifies a shard of one file with one term and no description; how falsifies it. */
+/* Verifies a shard of one file with one term and no description. @param how  falsifies the shard */
 static enum cairn_status verify_stranger(const struct made_xorb *xorb, uint32_t start, uint32_t end,
 					 void (*how)(uint8_t *shard))
 {
@@ -45,7 +45,7 @@ static void falsify_file_hash(uint8_t *shard)
 	shard[48] ^= 1;
 }
 
-/* Claims the range hash of missing chunks as if it were taken over nothing. */
+/* Claims a range hash of missing chunks, computed over nothing. */
 static void claim_nothing(uint8_t *shard)
 {
 	struct cairn_range_hasher hasher;
@@ -69,7 +69,7 @@ static void claim_zeros(uint8_t *shard)
 START_TEST(test_stranger_is_told_nothing)
 {
 	static const struct {
-		uint32_t start, end; /* of a xorb of 20 chunks */
+		uint32_t start, end; /* chunks of a xorb of 20 chunks */
 		void (*how)(uint8_t *shard);
 		const char *rule;
 		uint64_t offset;
@@ -79,7 +79,7 @@ START_TEST(test_stranger_is_told_nothing)
 		{0, 20, falsify_both, "term.range_hash", AT_RANGE_HASH},
 		{0, 20, falsify_length, "term.unpacked_bytes", AT_TERM + 36},
 		{0, 20, falsify_file_hash, "file.hash", 48},
-		/* How many chunks there are: */
+		/* guesses of how many chunks there are */
 		{0, 21, NULL, "term.range_hash", AT_RANGE_HASH},
 		{0, 21, falsify_range_hash, "term.range_hash", AT_RANGE_HASH},
 		{19, 8192, falsify_both, "term.range_hash", AT_RANGE_HASH},
@@ -93,7 +93,7 @@ START_TEST(test_stranger_is_told_nothing)
 }
 END_TEST
 
-/* The message is the same for chunks that exist and for chunks that do not. */
+/* The message is the same, whether the chunks exist or not. */
 START_TEST(test_stranger_cannot_count)
 {
 	expect_told_nothing(verify_stranger(&v.xorbs[2], 0, 30, falsify_both), CAIRN_E_MISMATCH, "term.range_hash",
@@ -104,7 +104,7 @@ START_TEST(test_stranger_cannot_count)
 }
 END_TEST
 
-/* A range that no xorb can have is refused by the sender's data alone, before anything stored is read. */
+/* A range that no xorb can have is refused because of the sender's data alone, before any stored data is read. */
 START_TEST(test_stranger_names_no_range)
 {
 	static const uint32_t RANGES[][2] = {{5, 5}, {6, 5}, {0, 0}, {0, 8193}, {8192, UINT32_MAX}, {UINT32_MAX, 1}};
@@ -121,7 +121,7 @@ START_TEST(test_stranger_names_no_range)
 }
 END_TEST
 
-/* A single term over an undescribed xorb is enough: the file hash covers all terms. */
+/* A single term on an undescribed xorb is enough for this: the file hash covers all terms. */
 START_TEST(test_file_hash_with_a_stranger)
 {
 	struct made_term terms[] = {{&v.xorbs[0], 0, 20}, {&v.xorbs[2], 0, 1}, {&v.xorbs[0], 0, 2}};
@@ -129,7 +129,7 @@ START_TEST(test_file_hash_with_a_stranger)
 	made_write_xorb(&v.w, &v.xorbs[0]);
 	falsify_file_hash(v.w.buf.bytes);
 	expect_told_nothing(verify_made(NULL), CAIRN_E_MISMATCH, "file.hash", 48);
-	/* If all xorbs are described, the refusal names both values. */
+	/* if all xorbs are described, the refusal names both values */
 	begin_again();
 	made_write_file(&v.w, terms + 1, 1, WITH_ALL);
 	made_write_xorb(&v.w, &v.xorbs[2]);

@@ -1,5 +1,4 @@
-/* Xorbs that a shard describes, and xorbs that it only names: each term finds the right one. Contradictions that no
- * captured mutant shows. */
+/* Xorbs that a shard describes or only names: each term finds its own. Contradictions that no captured mutant has. */
 #include "base/bytes.h"
 #include "support/verify_fixture.h"
 
@@ -15,12 +14,12 @@ START_TEST(test_described_or_known)
 	ck_assert_uint_eq(v.sum.file_bytes, 20 * 70000 + 303 * 8192 + 500);
 	ck_assert(!v.sum.has_footer);
 	ck_assert_uint_eq(v.store.n_asked_described, (unsigned)_i);
-	if (_i == 0) /* once for each change of xorb, not for each term */
+	if (_i == 0) /* once for each change from one xorb to another, not for each term */
 		ck_assert_uint_eq(v.store.n_asked, 4);
 }
 END_TEST
 
-/* However many xorbs are described, and in whatever order, each term finds its own. No xorb is known otherwise. */
+/* Each term finds its own xorb, however many are described, and in whatever order. No xorb is known otherwise. */
 START_TEST(test_each_is_found)
 {
 	enum { N = 40 };
@@ -44,8 +43,8 @@ START_TEST(test_each_is_found)
 }
 END_TEST
 
-/* Terms over one chunk, over as many as are hashed side by side, and over more, of described xorbs and of others.
- * Faults are reported in the order of the terms, whatever was verified before. */
+/* Terms over one chunk, over as many as are hashed together, and over more, of described xorbs and of others. Faults
+ * are reported in the order of the terms, whatever was verified earlier. */
 START_TEST(test_each_term_in_its_turn)
 {
 	enum { N = 40, FIRST = CAIRN_SHARD_HEADER_BYTES + CAIRN_SHARD_RECORD_BYTES };
@@ -90,7 +89,7 @@ START_TEST(test_each_term_in_its_turn)
 }
 END_TEST
 
-/* More terms than are verified together, all of one xorb, and a second file over the same xorb. */
+/* More terms than are verified together, all of one xorb, and a second file on the same xorb. */
 START_TEST(test_many_short_terms)
 {
 	enum { N = 40 };
@@ -104,7 +103,7 @@ START_TEST(test_many_short_terms)
 }
 END_TEST
 
-/* A term whose verification is deferred follows one at the same position, in the file before, that was not deferred. */
+/* A term whose verification is deferred comes after one that was not, at the same position in the file before. */
 START_TEST(test_a_deferred_term_follows_a_direct_one)
 {
 	const struct made_term first[] = {{&v.xorbs[0], 0, 2}, {&v.xorbs[0], 2, 4}};
@@ -116,7 +115,7 @@ START_TEST(test_a_deferred_term_follows_a_direct_one)
 }
 END_TEST
 
-/* A sender that described the xorb is told both values, although they are computed from its chunks. */
+/* A sender that described the xorb gets both values in the message, although they are computed from its chunks. */
 START_TEST(test_values_of_described)
 {
 	const struct made_term term = {&v.xorbs[0], 0, 2};
@@ -140,7 +139,7 @@ START_TEST(test_values_of_described)
 }
 END_TEST
 
-/* The root of one chunk does not fix the chunk's length: only the stored list has it. */
+/* The root of one chunk does not determine the length of the chunk: only the stored list has it. */
 START_TEST(test_conflict_length)
 {
 	make_shard(3);
@@ -166,7 +165,7 @@ START_TEST(test_conflict_count)
 }
 END_TEST
 
-/* No stored xorb lacks chunks. If one does, its list is not read. */
+/* No stored xorb is without chunks. If one is, its list is not read. */
 START_TEST(test_conflict_with_nothing)
 {
 	make_shard(1);
@@ -188,7 +187,7 @@ START_TEST(test_conflict_hash)
 }
 END_TEST
 
-/* Lists of the same root differ in lengths. So a description of other chunks is found without a list of hashes. */
+/* Lists with the same root differ in lengths. So a description of other chunks is found without a list of hashes. */
 START_TEST(test_description_of_other_chunks)
 {
 	make_shard(3);
@@ -198,8 +197,8 @@ START_TEST(test_description_of_other_chunks)
 }
 END_TEST
 
-/* A xorb's hash is also the hash of a xorb with one chunk of this hash. A sender that knows only the hash can
- * describe any xorb this way, and must learn nothing of the stored one. */
+/* The hash of a xorb is also the hash of a xorb with one chunk of this hash. So a sender that knows only the hash can
+ * describe any xorb, and must learn nothing of the stored one. */
 START_TEST(test_described_by_its_hash_alone)
 {
 	for (int i = 0; i < 3; i += 2) {
@@ -214,7 +213,7 @@ START_TEST(test_described_by_its_hash_alone)
 }
 END_TEST
 
-/* After the second xorb's chunks, memory holds the same bytes as in the first xorb. They do not count. */
+/* After the second xorb's chunks, memory has the same bytes as in the first xorb. They must not count. */
 START_TEST(test_xorb_that_another_begins_with)
 {
 	made_xorb_fini(&v.xorbs[1]);
@@ -226,7 +225,7 @@ START_TEST(test_xorb_that_another_begins_with)
 }
 END_TEST
 
-/* The same xorb in three separate blocks. Then one of them differs. */
+/* The same xorb is described in three separate blocks. Then one of the blocks differs. */
 START_TEST(test_described_twice)
 {
 	const struct cairn_verify_options external = external_options();
@@ -246,7 +245,7 @@ START_TEST(test_described_twice)
 }
 END_TEST
 
-/* Many xorbs may share the first 8 bytes of their hash. Each is found, and not confused with another. */
+/* Many xorbs may share the first 8 bytes of their hash. Each is found, and none is taken for another. */
 START_TEST(test_same_prefix)
 {
 	enum { N = 500 };
@@ -276,7 +275,7 @@ START_TEST(test_same_prefix)
 }
 END_TEST
 
-/* A shard of two blocks of one xorb, the second made of one chunk. Neither xorb is stored. */
+/* Verifies a shard with two blocks of one xorb, the second with one chunk. The store has neither xorb. */
 static enum cairn_status verify_second_block(const struct made_xorb *xorb, uint32_t bytes, uint32_t flags)
 {
 	const struct cairn_verify_options external = external_options();
@@ -302,14 +301,14 @@ START_TEST(test_second_block_is_one_chunk)
 }
 END_TEST
 
-/* Flags say which chunks are eligible. Blocks that differ only in flags describe the same. */
+/* Flags say which chunks are eligible. Blocks that differ only in flags describe the same xorb. */
 START_TEST(test_second_block_has_other_flags)
 {
 	ck_assert_int_eq(verify_second_block(&v.xorbs[1], 500, 0xffffffff), CAIRN_OK);
 }
 END_TEST
 
-/* Without a file no term would ask again. */
+/* without a file, no term would look it up again */
 START_TEST(test_list_of_described_is_unreadable)
 {
 	made_write_xorb(&v.w, &v.xorbs[0]);
@@ -319,7 +318,7 @@ START_TEST(test_list_of_described_is_unreadable)
 }
 END_TEST
 
-/* Without the hashes of stored xorbs the verifier hashes the descriptions instead. */
+/* Makes a test case without the hashes of stored xorbs, so that the verifier hashes the descriptions instead. */
 static TCase *places_tests(void)
 {
 	TCase *c = verify_tests_of_places();

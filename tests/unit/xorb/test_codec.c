@@ -71,7 +71,7 @@ START_TEST(codec_pieces_that_mislead)
 	CLEANUP(cairn_codec_freep) struct cairn_codec *c = cairn_codec_new();
 	static uint8_t raw[131072];
 	uint64_t state = 7;
-	for (unsigned kind = 0; kind < 3; kind++) { /* of the pieces: random, words, numbers */
+	for (unsigned kind = 0; kind < 3; kind++) { /* the pieces are random, words, or numbers */
 		for (size_t i = 0; i < sizeof(raw); i++) {
 			uint8_t random = (uint8_t)vec_splitmix64(&state);
 			bool piece = i % (sizeof(raw) / 2) >= sizeof(raw) / 4 &&
@@ -121,7 +121,7 @@ START_TEST(codec_longest_chunk)
 }
 END_TEST
 
-/* Grouping as the protocol has it, by hand: abcde goes as a e b c d. */
+/* Checks grouping as the protocol defines it: abcde becomes a e b c d. */
 START_TEST(codec_groups_bytes)
 {
 	CLEANUP(cairn_codec_freep) struct cairn_codec *c = cairn_codec_new();
@@ -147,7 +147,7 @@ START_TEST(codec_refuses_other_lengths)
 }
 END_TEST
 
-/* A frame that unpacks to far more than announced must stop early, without taking memory. */
+/* A frame that unpacks to far more than announced must be stopped early, without taking memory. */
 START_TEST(codec_stops_at_excess)
 {
 	CLEANUP(cairn_codec_freep) struct cairn_codec *c = cairn_codec_new();

@@ -1,4 +1,4 @@
-/* Frames that liblz4 unpacks: those that every client unpacks to the same bytes, and those that some clients do not. */
+/* Frames that liblz4 unpacks. Every client unpacks some to the same bytes, and some clients refuse the others. */
 #include "support/run.h"
 #include "support/vectors.h"
 #include "support/xorbs.h"
@@ -15,7 +15,7 @@
 #define LITERALS_13      0xd0, '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c'
 
 static const struct {
-	const char *why; /* NULL: every client reads it */
+	const char *why; /* why a client cannot read it; NULL: every client can */
 	uint32_t unpacked_bytes;
 	size_t len;
 	uint8_t bytes[48];
@@ -51,7 +51,7 @@ START_TEST(frames_that_liblz4_unpacks)
 }
 END_TEST
 
-/* Frames in a xorb, plain and grouped, as in uploads. */
+/* Frames within a xorb, plain and grouped, as in uploads. */
 START_TEST(uploads_are_judged)
 {
 	for (unsigned scheme = CAIRN_SCHEME_LZ4; scheme <= CAIRN_SCHEME_GROUPED_LZ4; scheme++) {
@@ -67,7 +67,7 @@ START_TEST(uploads_are_judged)
 }
 END_TEST
 
-/* The sequences are walked only if there are four zeros in a row, which are found at every position and edge. */
+/* The sequences are read only if there are four zeros in a row, which are found at every position and edge. */
 START_TEST(zeros_are_found_anywhere)
 {
 	enum { LEN = 200 };
@@ -75,7 +75,7 @@ START_TEST(zeros_are_found_anywhere)
 	for (size_t len = 0; len <= LEN; len++) {
 		uint8_t unpacked[LEN] = {0};
 		for (size_t at = 0; at < len; at++)
-			unpacked[at] = at % 2 ? 'x' : 0; /* never two in a row */
+			unpacked[at] = at % 2 ? 'x' : 0; /* zeros, but never two in a row */
 		ck_assert_int_eq(cairn_lz4_frame_judge(frame, sizeof(frame), unpacked, len, 0, NULL), CAIRN_OK);
 		for (size_t at = 0; at + 4 <= len; at++) {
 			memset(unpacked, 'x', sizeof(unpacked));
@@ -87,7 +87,7 @@ START_TEST(zeros_are_found_anywhere)
 }
 END_TEST
 
-/* Lengths that span several bytes, before the match and in it. */
+/* Lengths that take several bytes, before the match and in it. */
 START_TEST(distance_0_behind_long_sequences)
 {
 	enum { LITERALS = 15 + 255 + 3, MATCH_MORE = 255 };

@@ -1,4 +1,4 @@
-/* The verifier with uploads of the stock clients, with damaged copies of them, and at its limits. */
+/* The verifier with uploads of the stock clients, with damaged copies of these, and at its limits. */
 #include "base/bytes.h"
 #include "support/captured.h"
 #include "support/run.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Compares the chunk list with the description beside the xorb. */
+/* Compares the chunk list with the xorb's description. */
 static void xorb_check_list(const struct cairn_chunk_list *list, const json_t *described)
 {
 	const json_t *chunks = vec_get(described, "chunks");
@@ -24,7 +24,7 @@ static void xorb_check_list(const struct cairn_chunk_list *list, const json_t *d
 	}
 }
 
-/* Every captured xorb, whole and in pieces: how a body is cut must not matter. */
+/* Every captured xorb is accepted, whole and in pieces: it must not matter how a body is cut. */
 START_TEST(xorb_captured_are_accepted)
 {
 	const char *name = CAPTURED_XORBS[_i];
@@ -34,7 +34,7 @@ START_TEST(xorb_captured_are_accepted)
 	const size_t pieces[] = {body.len, 4096, 7, 1};
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
 		if (body.len / pieces[i] > 500000)
-			break; /* the smaller ones are enough */
+			break; /* the shorter xorbs are enough */
 		CLEANUP(xorb_verdict_fini)
 		struct xorb_verdict got = xorb_verify(body.bytes, body.len, pieces[i], NULL, &expected);
 		ck_assert_msg(got.status == CAIRN_OK, "%s: %s", name, got.diag.text);
@@ -94,7 +94,7 @@ START_TEST(xorb_mutants_are_refused_for_their_cause)
 {
 	CLEANUP(vec_json_freep) json_t *lines = vec_json_lines("invalid_xorbs.jsonl");
 	ck_assert_uint_eq(json_array_size(lines), sizeof(MUTANTS) / sizeof(*MUTANTS) + 2);
-	/* Two lines are about the hash in the path, which is not a hash. */
+	/* two lines have a path hash that is not a hash */
 	struct cairn_hash hash;
 	const char *short_hash = vec_string(vec_find(lines, "name", "path_hash_short"), "path_hash");
 	const char *no_hash = vec_string(vec_find(lines, "name", "path_hash_nonhex"), "path_hash");
@@ -133,7 +133,7 @@ START_TEST(xorb_hash_mismatch_names_both)
 }
 END_TEST
 
-/* Cut at every byte: only a cut at the end of a chunk leaves a xorb, and its hash is another one. */
+/* Cuts a xorb at every byte. Only a cut at the end of a chunk leaves a xorb, and its hash is another one. */
 static void xorb_truncate_everywhere(const char *name, size_t step)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes whole = vec_read("%s", name);
@@ -167,12 +167,12 @@ START_TEST(xorb_truncated_is_refused)
 }
 END_TEST
 
-/* A small xorb of all three schemes, so that many changes can be tried. */
+/* Makes a small xorb with all three schemes, so that many changes can be tried. */
 static struct cairn_hash xorb_make_small(struct cairn_buf *out)
 {
 	static const char text[] =
 		"the quick brown fox jumps over the lazy dog, the quick brown fox jumps over the dog";
-	/* LZ4 frame of stored blocks made by hand: magic, flags, size, header checksum, block, end mark. */
+	/* an LZ4 frame of stored blocks, made by hand: magic, flags, size, header checksum, block, end mark */
 	static const uint8_t frame[] = {0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82, 0x05, 0x00, 0x00,
 					0x80, 'a',  'e',  'b',  'c',  'd',  0x00, 0x00, 0x00, 0x00};
 	xorb_add_chunk(out, sizeof(text), sizeof(text), CAIRN_SCHEME_NONE, text, sizeof(text));
@@ -201,7 +201,7 @@ static void xorb_change_bytes(struct vec_bytes *body, const struct cairn_hash *e
 		body->bytes[at] ^= (uint8_t)(z | 1);
 		CLEANUP(xorb_verdict_fini)
 		struct xorb_verdict got = xorb_verify(body->bytes, body->len, body->len, NULL, expected);
-		/* Bytes without meaning may change. The root shows that all chunks are then the same. */
+		/* bytes without meaning may change; the root shows that all chunks are still the same */
 		if (got.status == CAIRN_OK) {
 			ck_assert(cairn_hash_equal(&got.summary.root, expected));
 			n_accepted++;
@@ -242,7 +242,7 @@ START_TEST(xorb_made_by_hand_is_accepted)
 }
 END_TEST
 
-/* 128 KiB is accepted, a byte more is not, unless the options allow it. */
+/* A chunk of 128 KiB is accepted. A longer chunk is refused, unless the options allow it. */
 START_TEST(xorb_chunk_size_limit)
 {
 	static const uint8_t raw[CAIRN_CHUNK_BYTES_MAX + 1];
@@ -283,7 +283,7 @@ START_TEST(xorb_chunk_count_limit)
 }
 END_TEST
 
-/* A footer does not count. */
+/* The footer does not count towards the length. */
 START_TEST(xorb_length_limit)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("variants/xorb_with_footer.xorb");

@@ -28,7 +28,7 @@ START_TEST(footer_of_the_reference_is_accepted)
 }
 END_TEST
 
-/* The other tests' helper writes the same footer as the reference. */
+/* The helper of the other tests writes the same footer as the reference. */
 START_TEST(footer_made_equals_the_reference)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("variants/xorb_with_footer.xorb");
@@ -143,7 +143,7 @@ START_TEST(footer_nothing_may_follow)
 }
 END_TEST
 
-/* The check alone, as the reader of whole xorbs calls it. */
+/* Tests the check alone, as the reader of whole xorbs calls it. */
 START_TEST(footer_check_takes_no_more)
 {
 	CLEANUP(vec_bytes_fini) struct vec_bytes body = vec_read("variants/xorb_with_footer.xorb");

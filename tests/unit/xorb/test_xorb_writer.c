@@ -75,7 +75,7 @@ START_TEST(reader_refuses_truncation)
 }
 END_TEST
 
-/* Chunks that no upload may contain can be read. A chunk with false lengths cannot. */
+/* Chunks that no upload may contain can be read, but a chunk with false lengths cannot. */
 START_TEST(reader_limits)
 {
 	CLEANUP(cairn_buf_fini) struct cairn_buf body = cairn_buf_init(CAIRN_CHUNK_READ_BYTES_MAX + 8u);

@@ -31,7 +31,7 @@ async function upload(xorb) {
 	check(frames.at(-1).type === "result", `the last frame is ${JSON.stringify(frames.at(-1))}`);
 }
 
-/* Serialized chunks of one fetch address, by their place in the xorb. */
+/* Fetches the serialized chunks of one address, by their place in the xorb. */
 async function fetchChunks(entry, xorb) {
 	const asked = entry.ranges.map((r) => `${r.bytes.start}-${r.bytes.end}`).join(",");
 	const reply = await call(entry.url, { headers: { Range: `bytes=${asked}` } });

@@ -10,7 +10,7 @@ function find(bytes, wanted, from) {
 	return -1;
 }
 
-/** Parts of multipart/byteranges: [{ first, last, total, bytes }]. */
+/** Splits multipart/byteranges into parts: [{ first, last, total, bytes }]. */
 export function parts(contentType, body) {
 	const boundary = /^multipart\/byteranges; *boundary="?([^";]+)"?$/i.exec(contentType);
 	if (!boundary) throw new Error(`not multipart/byteranges: ${contentType}`);
@@ -43,7 +43,7 @@ function lz4Length(input, at, start) {
 	return [n, at];
 }
 
-/* Blocks may refer to what the ones before them gave, so all write to one output. */
+/* Unpacks a block. It may refer to bytes of earlier blocks, so all blocks write to one output. */
 function lz4Block(input, output, written) {
 	let at = 0;
 	while (at < input.length) {
@@ -87,7 +87,7 @@ function lz4Frame(input, length) {
 	return output;
 }
 
-/* Every fourth byte stood together. */
+/* Undoes byte grouping, in which every fourth byte stood together. */
 function ungroup(bytes) {
 	const out = new Uint8Array(bytes.length);
 	let at = 0;
@@ -95,7 +95,7 @@ function ungroup(bytes) {
 	return out;
 }
 
-/** The raw chunks that serialized ones hold, one after the other. */
+/** Returns the raw chunks of a serialized xorb, one after the other. */
 export function chunks(bytes) {
 	const out = [];
 	const u24 = (at) => bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16);

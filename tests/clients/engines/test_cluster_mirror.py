@@ -1,0 +1,210 @@
+"""A long file of the mirrored hub, requested from several daemons that share an index in PostgreSQL and a store in S3: one daemon fetches it for all."""
+
+import concurrent.futures
+import http.client
+import os
+import signal
+import socket
+import subprocess
+
+import cairn
+import postgres
+import pytest
+from cluster import NONE, Cluster, sql
+from upstream import Hub, Repo, Slow
+
+pytestmark = pytest.mark.skipif(NONE, reason="that takes CAIRN_INDEX=postgres and CAIRN_STORE=s3")
+
+MB = 1 << 20
+CONTENT = os.urandom(200 * MB + 4321)
+SHORTER = CONTENT[: 80 * MB + 321]
+PATH = "/far/model/resolve/main/weights.bin"
+PART = 16 * MB  # the longest part with these spools
+SPOOLS = {"mirror_spool_max": "64M"}
+
+
+@pytest.fixture
+def begin(tmp_path):
+    """Makes the daemons, which mirror an upstream. Each test asks them one by one, so there is no balancer."""
+    made = []
+
+    def make(upstream, n=3, **options):
+        one = Cluster(tmp_path / "three", n=n, mirror=upstream.url, drain="1s", **options)
+        made.append(one)
+        for daemon in one.daemons:
+            daemon.start()
+        return one
+
+    yield make
+    for one in made:
+        one.kill()
+
+
+class Client:
+    """Reads the file from a daemon, and resumes where it was cut off. cuts: how often that happened"""
+
+    def __init__(self, daemon, content=SHORTER):
+        self.daemon, self.content, self.got, self.cuts = daemon, content, bytearray(), 0
+
+    def read_once(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=100)
+        try:
+            connection.request("GET", PATH, headers={"Range": f"bytes={len(self.got)}-"} if self.got else {})
+            reply = connection.getresponse()
+            if reply.status not in (200, 206):
+                assert reply.status in (429, 502, 503, 504), reply.read()
+                return
+            while piece := reply.read1(MB):
+                self.got += piece
+        except (OSError, http.client.HTTPException):
+            pass
+        finally:
+            connection.close()
+        self.cuts += len(self.got) < len(self.content)
+
+    def read(self):
+        cairn.wait_until("the file", lambda: self.read_once() or len(self.got) == len(self.content), 100)
+        return self.got == self.content
+
+
+def name(daemon):
+    return f"{socket.gethostname()}:{daemon.port}"
+
+
+def holder(one):
+    """Returns the daemon that fetches the file; None: no daemon does."""
+    told = sql(one, "SELECT coalesce(max(holder), '') FROM mirror_lease WHERE until > clock_timestamp()")
+    return next((daemon for daemon in one.daemons if name(daemon) == told), None)
+
+
+def end_of_parts(one):
+    return int(sql(one, "SELECT coalesce(max(p.first + f.size), 0) FROM mirror_part p JOIN file f ON f.id = p.file"))
+
+
+def is_here(daemon):
+    return "X-Xet-Hash" in daemon.request("HEAD", PATH).headers
+
+
+def ask_all(pool, daemons, content=SHORTER):
+    clients = [Client(daemon, content) for daemon in daemons]
+    return clients, [pool.submit(client.read) for client in clients]
+
+
+def await_bytes(clients, reads, n):
+    def have_come():
+        for read in reads:
+            assert not read.done() or read.result()
+        return all(len(client.got) >= n for client in clients)
+
+    cairn.wait_until("bytes at all daemons", have_come, 60)
+
+
+def test_one_daemon_fetches_for_all(begin):
+    """Clients ask all daemons at once. The bytes come once, and every client gets them."""
+    with Slow(CONTENT, come=100 * MB) as upstream, concurrent.futures.ThreadPoolExecutor(9) as pool:
+        one = begin(upstream)
+        clients, reads = ask_all(pool, one.daemons * 2, CONTENT)
+        await_bytes(clients, reads, 30 * MB)
+        assert not any(is_here(daemon) for daemon in one.daemons)
+        upstream.comes_to(len(CONTENT))
+        assert all(read.result() for read in reads)
+        assert [client.cuts for client in clients] == [0] * 6
+        assert upstream.sent <= len(CONTENT) * 1.01
+        assert all(is_here(daemon) for daemon in one.daemons)
+        assert end_of_parts(one) == 0
+        # Clients get the end before the daemon has given its lease back and logged the fetch.
+        cairn.wait_until("the end of the lease", lambda: holder(one) is None)
+        fetched = lambda: sum(len(daemon.events("mirror_fetch")) for daemon in one.daemons)
+        cairn.wait_until("the line of the fetch", lambda: fetched() > 0)
+        assert fetched() == 1
+
+
+def test_the_end_is_held_back_at_all(begin):
+    """No daemon sends the end of a file whose bytes are false."""
+    false = SHORTER[: 20 * MB] + b"\0" + SHORTER[20 * MB + 1 :]
+    with Slow(SHORTER, false=false, come=60 * MB) as upstream, concurrent.futures.ThreadPoolExecutor(9) as pool:
+        one = begin(upstream, n=2, **SPOOLS)
+        clients = [Client(daemon) for daemon in one.daemons]
+        reads = [pool.submit(lambda client=client: cairn.wait_until("bytes", lambda: client.read_once() or client.got)) for client in clients]
+        await_bytes(clients, [], 2 * (PART - MB))
+        upstream.comes_to(len(SHORTER))
+        for read in reads:
+            read.result()
+        assert all(len(client.got) <= len(SHORTER) - 65536 for client in clients)
+        assert not any(is_here(daemon) for daemon in one.daemons)
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_the_fetching_daemon_ends(begin, how):
+    """Another daemon continues after the last part. The clients of all others are not cut off."""
+    come = 50 * MB
+    with Slow(SHORTER, come=come) as upstream, concurrent.futures.ThreadPoolExecutor(9) as pool:
+        one = begin(upstream, **SPOOLS)
+        clients, reads = ask_all(pool, one.daemons)
+        cairn.wait_until("two parts", lambda: upstream.sent >= come and end_of_parts(one) >= 2 * (PART - MB), 60)
+        fetching = holder(one)
+        end = end_of_parts(one)
+        getattr(fetching, how)()
+        cairn.wait_until("another daemon to fetch", lambda: holder(one) not in (None, fetching), 30)
+        upstream.comes_to(len(SHORTER))
+        assert all(read.result() for client, read in zip(clients, reads, strict=True) if client.daemon is not fetching)
+        assert [client.cuts for client in clients if client.daemon is not fetching] == [0, 0]
+        assert upstream.sent - len(SHORTER) <= come - end + MB
+        one.revive(one.daemons.index(fetching))
+        assert all(read.result() for read in reads)
+
+
+def test_the_fetching_daemon_stands_still(begin):
+    """Another daemon takes over. When the first one runs again, it writes no part, and fetches nothing more."""
+    with Slow(SHORTER, come=40 * MB) as upstream, concurrent.futures.ThreadPoolExecutor(9) as pool:
+        one = begin(upstream, n=2, **SPOOLS)
+        clients, reads = ask_all(pool, one.daemons)
+        cairn.wait_until("a part", lambda: end_of_parts(one) > 0, 60)
+        fetching = holder(one)
+        fetching.process.send_signal(signal.SIGSTOP)
+        try:
+            cairn.wait_until("another daemon to fetch", lambda: holder(one) not in (None, fetching), 30)
+            upstream.comes_to(75 * MB)
+            cairn.wait_until("the parts of the other daemon", lambda: end_of_parts(one) > 72 * MB, 60)
+            end = end_of_parts(one)
+        finally:
+            fetching.process.send_signal(signal.SIGCONT)
+        (cut,) = [client for client in clients if client.daemon is fetching]
+        cairn.wait_until("the end of its fetch", lambda: cut.cuts == 1 or end_of_parts(one) < end, 60)
+        assert end_of_parts(one) >= end
+        assert holder(one) is not fetching
+        upstream.comes_to(len(SHORTER))
+        assert all(read.result() for read in reads)
+        assert [client.cuts for client in clients if client is not cut] == [0]
+
+
+def test_the_database_is_gone_for_a_moment(begin):
+    """The clients of a daemon that follows the fetching one are not cut off."""
+    come = 40 * MB
+    with Slow(SHORTER, come=come) as upstream, concurrent.futures.ThreadPoolExecutor(9) as pool:
+        one = begin(upstream, n=2, **SPOOLS)
+        clients, reads = ask_all(pool, one.daemons)
+        cairn.wait_until("parts", lambda: end_of_parts(one) >= come - 2 * MB, 60)
+        end = end_of_parts(one)
+        (following,) = [client for client in clients if client.daemon is not holder(one)]
+        await_bytes([following], reads, end)
+        postgres.engine("kill")
+        postgres.engine("revive")
+        upstream.comes_to(len(SHORTER))
+        assert all(read.result() for read in reads)
+        assert following.cuts == 0
+
+
+def test_a_repository_that_another_daemon_removed(begin):
+    """The repository is fetched again, with all its revisions, as soon as somebody asks any daemon for it."""
+    files = {"config.json": b"{}"}
+    with Hub({"far/model": Repo(files)}) as upstream:
+        one = begin(upstream, n=2)
+        ask = lambda daemon, revision: daemon.get(f"/far/model/resolve/{revision}/config.json")
+        for daemon in one.daemons:
+            assert [ask(daemon, revision).status for revision in ("main", "v1")] == [200, 200]
+        first, second = one.daemons
+        remove = [cairn.CAIRN, "mirror", "remove", "far/model"]
+        subprocess.run(remove, env={**os.environ, "CAIRN_SERVER": first.url}, check=True, timeout=60)
+        cairn.wait_until("the repository", lambda: ask(second, "main").status == 200, 20)
+        assert ask(second, "v1").status == 200
