@@ -1,8 +1,8 @@
 """Prints circles of C files: files that call each other, directly or by way of others, so that none can be read first.
 
 Reads sources, not objects, so that no build is needed. A name counts as used wherever it stands outside of comments, strings, members
-and tags, so that a function whose address is taken counts as called. Macros that make names are expanded, as the table of the index's
-engines is made by them; headers are read for their macros alone."""
+and tags, so that a function whose address is taken counts as called. Macros that make names are expanded, because such a macro makes
+the table of the index's engines. Headers are read only for their macros."""
 
 import re
 import sys
@@ -10,7 +10,7 @@ import sys
 DEFINED = re.compile(r"^(?!static\b|typedef\b|return\b|extern\b)\w[\w\s*]*?[\s*](\w+)\([^;{}]*\)\s*\{", re.M)
 TABLE = re.compile(r"^(?:const )?struct TAG (\w+)(?:\[[^\]]*\])? = ", re.M)
 MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([\w, ]*)\)((?:\\\n|[^\n])*)\n?", re.M)
-EXPANSIONS_MAX = 20000  # of one file: a macro that expands to itself must end
+EXPANSIONS_MAX = 20000  # of one file; stops a macro that expands to itself
 STATIC = re.compile(r"^static\b[^;{}()=]*?[\s*](\w+)\(", re.M)
 
 

@@ -71,10 +71,10 @@ server/http     lib/base lib/hash lib/token lib/cas lib/cas/service server/log
 lib/hub         lib/base lib/hash lib/token lib/index lib/index/.* lib/dedupe lib/cas lib/cas/.*
 lib/mirror/net  lib/base
 lib/mirror/hub  lib/mirror/net lib/base lib/hash
-lib/mirror      lib/mirror/net lib/mirror/hub lib/base lib/hash lib/store lib/index lib/index/.* lib/cas lib/cas/serve lib/hub
+lib/mirror      lib/mirror/net lib/mirror/hub lib/base lib/hash lib/xorb lib/store lib/index lib/index/.* lib/cas lib/cas/serve lib/cas/keep lib/hub
 server/ask      lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub lib/mirror server server/http server/log
 server/route    lib/base lib/hash lib/token lib/cas lib/cas/.* lib/mirror server server/http server/log server/ask
-server/hub      lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub server server/http server/log server/ask
+server/hub      lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub lib/mirror server server/http server/log server/ask
 server/page     lib/base lib/hash lib/token lib/cas lib/cas/.* lib/hub server server/http server/log server/ask
 server          lib/base lib/hash lib/xorb lib/token lib/data_dir lib/cas lib/cas/.* lib/hub lib/backup lib/mirror schema server/.*
 cli         lib/.*

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that docs/errors.md lists exactly the rules (the "code" of an error) in the code. For rules of the index and the store,
-# docs/operations.md must have a line in "Troubleshooting". Each rule says what to do, where its table has a column for that.
+# docs/troubleshooting.md must have a line in "Troubleshooting". Each rule says what to do, where its table has a column for that.
 . "$(dirname "$0")/common.sh"
 export LC_ALL=C # comm and sort agree
 PAGE=docs/errors.md
@@ -44,11 +44,11 @@ while IFS= read -r rule; do
   [ -z "$rule" ] || offence "$PAGE: does not say what to do about $rule"
 done < <([ ! -f "$PAGE" ] || sed -nE 's/^\| `([a-z0-9_.]+)` \|.*\| *\|$/\1/p' "$PAGE")
 
-operations=docs/operations.md
-if [ -f "$operations" ]; then
-  troubles=$(awk '/^## / { on = /^## Troubleshooting/ } on' "$operations" | grep -oE '`(index|store)\.[a-z_]+`' | tr -d '`' | sort -u || true)
+troubleshooting=docs/troubleshooting.md
+if [ -f "$troubleshooting" ]; then
+  troubles=$(awk '/^## / { on = /^## Troubleshooting/ } on' "$troubleshooting" | grep -oE '`(index|store)\.[a-z_]+`' | tr -d '`' | sort -u || true)
   while IFS= read -r rule; do
-    [ -z "$rule" ] || offence "$operations: \"Troubleshooting\" has no line for $rule"
+    [ -z "$rule" ] || offence "$troubleshooting: \"Troubleshooting\" has no line for $rule"
   done < <(comm -23 <(grep -E '^(index|store)\.' <<<"$page") <(printf '%s\n' "$troubles"))
 fi
 finish

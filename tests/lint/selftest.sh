@@ -125,6 +125,9 @@ accepted headers.sh lib/base/a.h '#include <stddef.h>\nsize_t a(void);\n'
 refused names.sh docs/a.md 'see /wo''rk/main\n'
 refused names.sh docs/a.md 'see ../sha''red/x\n'
 accepted names.sh docs/a.md 'see lib/work/main, and https://example.org/home/you\n'
+refused suites.sh tests/clients/hub/test_a.py '' tests/clients/meson.build "'hub/ab', 'xet/a'" tests/engines/s3.sh 'run test_{ab,c}.py'
+accepted suites.sh tests/clients/hub/test_a.py '' tests/clients/meson.build "'hub/a'"
+accepted suites.sh tests/clients/hub/test_a.py '' tests/engines/s3.sh 'run test_{ab,a}.py'
 if command -v ctags >/dev/null; then
   refused sizes.sh lib/index/postgres/connection.h 'enum {\n\tCAIRN_PG_PREPARED_MAX = 1, /* "SELECT 1" "SELECT 2" */\n};\n#define A "SELECT 1"\n'
   refused sizes.sh lib/base/a.c "$(printf 'int a%.0s;\\n' $(seq 801))"

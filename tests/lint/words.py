@@ -2,15 +2,14 @@
 
 usage: words.py ALLOWED [FILE...]   (C files; ALLOWED has a line "FOLDER NUMBER" for each top folder)
 
-A place to look, not a verdict on each: so a folder may have as many as ALLOWED says, and no more. The number only shrinks: it is lowered
-when a folder has many fewer. docs of how we write: CONTRIBUTING.md, "Plain English".
-"""
+The list is a place to look, not a verdict on each sentence. So a folder may have as many as ALLOWED says. The number only shrinks.
+CONTRIBUTING.md, "Plain English", says how we write."""
 
 import collections
 import re
 import sys
 
-SLACK = 25  # sentences by which a folder may be better than its allowance
+SLACK = 0  # sentences by which a folder may be better than its allowance
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 MESSAGE = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"')
@@ -21,7 +20,7 @@ FINE = re.compile(r"^(What this|One of|As soon as|Where the|From here|By default
 
 
 def sentences(text):
-    """@return [(offset, sentence)] of comments and of messages of several words"""
+    """@return [(offset, sentence)] of comments, and of messages of several words"""
     for match in COMMENT.finditer(text):
         said = re.sub(r"\s*\n\s*\*?\s*", " ", match[0][2:-2]).strip(" *-")
         said = re.sub(r"@(param|return)\S*.*", "", said)

@@ -1,8 +1,8 @@
 """Is the history of a branch linearizable? Several clients commit to it and read its head at once, and note when each request began and ended.
 
-The branch itself says in which order its commits took effect. So the check only has to find moments for them: each commit takes effect between the beginning
-and the end of its request, in the order of the branch; each reader sees the head of some moment of its request; and a commit is refused only if its parent was
-not the head at some moment of its request. The earliest moments that fit are tried. If those fit nobody, none fit."""
+The branch itself gives the order of its commits, so the check only has to find a moment for each. A commit takes effect between the beginning and the end of
+its request, in the order of the branch. A reader sees the head of some moment of its request. A commit is refused only if its parent was not the head at some
+moment of its request. The check tries the earliest possible moments: if these fit not all requests, no others do."""
 
 import math
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Read:
 
 
 def fault_of(chain, commits, reads):
-    """Finds what is wrong with a history. chain: (id, title) of each commit of the branch, the oldest first; the first one was there before the history.
+    """Finds what contradicts linearizability. chain: (id, title) of each commit of the branch, the oldest first; the first one was there before the history.
     @return a text, or None"""
     by_title, place = {c.title: c for c in commits}, {oid: n for n, (oid, _) in enumerate(chain)}
     titles = [title for _, title in chain[1:]]

@@ -5,7 +5,7 @@ import threading
 
 from . import parts
 from .parts import Abandoned, Broken, require
-from .stage import Moment, World
+from .stage import World
 
 REST_EVERY = 4  # rounds
 
@@ -22,15 +22,24 @@ def operate(world, step, failures):
         world.count("abandoned")
     except Broken as error:
         failures.append(error)
-    except Exception as error:  # a fault of the world itself, or an answer of another form than documented
+    except Exception as error:  # a fault of the world itself, or an answer in an undocumented form
         failures.append(Broken(f"the_operation_{step[0]}_understands", repr(error)))
         failures[-1].__cause__ = error
 
 
+def meanwhile(world, fault):
+    try:
+        fault.meanwhile()
+    except Abandoned:
+        world.count("abandoned")
+
+
 def live_round(world, round_):
     """Runs the operations of a round at once, with the fault among them."""
-    world.moment, world.round_operations = Moment(), [name for name, _ in round_.operations]
+    world.new_moment()
+    world.round_operations = [name for name, _ in round_.operations]
     fault = parts.FAULTS[round_.fault[0]][0](world, source_of(round_.fault)) if round_.fault else None
+    world.moment.is_calm = fault is None
     failures = []
     threads = [threading.Thread(target=operate, args=(world, tuple(step), failures)) for step in round_.operations]
     world.moment.threads = threads
@@ -40,25 +49,30 @@ def live_round(world, round_):
     for thread in threads:
         thread.start()
     if fault:
-        fault.meanwhile()
+        meanwhile(world, fault)
     for thread in threads:
         thread.join()
     if fault:
         fault.end()
     if failures:
         raise failures[0]
-    require(world.is_up(), "it_does_not_end_by_itself", lambda: world.server.log()[-3000:])
-    world.moment = Moment()
+    require(world.is_up(), "it_does_not_end_by_itself", lambda: world.daemons.log())
+    world.new_moment()
 
 
 def rest(world):
-    for function in parts.RULES.values():
-        function(world)
+    for name, function in parts.RULES.items():
+        try:
+            function(world)
+        except Broken:
+            raise
+        except Exception as error:  # as in operate()
+            raise Broken(f"the_rule_{name}_understands", repr(error)) from error
 
 
-def live(plan, folder, tenants=3):
+def live(plan, folder, tenants=3, daemons=1):
     """Lives by a plan. @return the world afterwards. Raises Broken."""
-    world = World(folder, tenants)
+    world = World(folder, tenants, daemons)
     try:
         world.start()
         for n, round_ in enumerate(plan.rounds):
@@ -78,7 +92,7 @@ def live(plan, folder, tenants=3):
 
 
 def finish(world):
-    """Checks the rules of the end on the stopped store, and then a daemon that starts on it."""
+    """Checks the rules for the end on the stopped store, and then a daemon that starts on it."""
     world.stop()
     for function in parts.RULES_OF_THE_END.values():
         function(world)

@@ -1,4 +1,4 @@
-"""What the world knows of the store from its answers. Rules are judged by this and by the contract alone."""
+"""What the world knows of the store from its answers. Rules judge only by this and by the contract."""
 
 import contextlib
 import hashlib
@@ -15,7 +15,7 @@ class Register:
 
     def __init__(self, value=NOTHING):
         self.values, self.late = [value], False
-        self.n_written = 0  # how often it was written, or may have been
+        self.n_written = 0  # the number of writes, including those that may not have happened
 
     def certain(self):
         return len(self.values) == 1
@@ -64,12 +64,12 @@ class Memory:
             return sorted(key for key, register in self.registers.items() if key[0] == kind and check(register))
 
     def there(self, kind):
-        """The keys of things that certainly exist."""
+        """Returns the keys of things that certainly exist."""
         return self.keys(kind, lambda r: r.certain() and r.value() is not NOTHING)
 
     @contextlib.contextmanager
     def writing(self, *keys):
-        """Reserves these keys for one writer. Yields False if another has one of them, or if an unanswered request may still change one."""
+        """Reserves these keys for one writer. Yields False if another writer has one of them, or if an unanswered request may still change one."""
         with self.lock:
             free = not any(key in self.taken or (key in self.registers and self.registers[key].late) for key in keys)
             if free:
@@ -93,7 +93,7 @@ class Memory:
             return key in self.taken
 
     def mark(self, key):
-        """A mark for is_same(), to be made before a read."""
+        """Returns a mark for is_same(), to be made before a read."""
         with self.lock:
             return None if key in self.taken else self.registers.get(key, Register()).n_written
 
@@ -109,13 +109,13 @@ class Memory:
             return changed or register.saw(value)
 
     def settle(self):
-        """Call this when the daemon has ended: nothing is under way any more."""
+        """Notes that nothing is under way any more. Call this when the daemon has ended."""
         with self.lock:
             for register in self.registers.values():
                 register.late = False
 
 
 def pick(source, keys):
-    """Picks one of the keys, or None if there is none. The choice stays the same if others are missing, so that a shortened plan does the same."""
+    """Picks one of the keys, or None if there is none. Removing other keys does not change the choice, so a shortened plan does the same."""
     salt = source.getrandbits(64)
     return min(keys, key=lambda key: hashlib.sha256(f"{salt} {key}".encode()).digest(), default=None)

@@ -9,7 +9,7 @@ RULES, RULES_OF_THE_END = {}, {}  # name: function
 
 
 class Broken(Exception):
-    """A rule does not hold. rule: its name; two failures of the same name count as the same."""
+    """A rule does not hold. rule: its name; two failures with the same name count as the same."""
 
     def __init__(self, rule, what):
         super().__init__(f"{rule}: {what}")
@@ -17,7 +17,7 @@ class Broken(Exception):
 
 
 class Abandoned(Exception):
-    """The operation cannot go on, and that is right: its token expired when the clock jumped."""
+    """The operation cannot go on, and rightly so: its token expired when the clock jumped."""
 
 
 def require(holds, rule, what):
@@ -27,7 +27,8 @@ def require(holds, rule, what):
 
 
 def run_at_once(functions, failures=()):
-    """Runs functions without arguments, each on a thread, and waits for all of them. Raises the first of failures, a list to which they add what they met."""
+    """Runs functions without arguments, each on a thread, and waits for all of them. Raises the first of failures, a list to which the functions add
+    errors."""
     threads = [threading.Thread(target=function) for function in functions]
     for thread in threads:
         thread.start()
@@ -35,6 +36,20 @@ def run_at_once(functions, failures=()):
         thread.join()
     if failures:
         raise failures[0]
+
+
+def begin_thread(work, failures):
+    """Begins a thread that does this work, and adds what it meets to failures. @return it"""
+
+    def attempt():
+        try:
+            work()
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=attempt)
+    thread.start()
+    return thread
 
 
 def operation(weight=1, needs=()):
@@ -79,7 +94,7 @@ def load():
 
 
 def themes(listed):
-    """Lists of the operations of a file each. listed: their names"""
+    """Returns lists of operations, one for each file. listed: the names of the operations"""
     found = {}
     for name in listed:
         found.setdefault(OPERATIONS[name][0].__module__, []).append(name)
@@ -87,5 +102,5 @@ def themes(listed):
 
 
 def weights(listed, has):
-    """{name: weight} of those that a store with these parts can run."""
+    """Returns {name: weight} of those that a store with these parts can run."""
     return {name: weight for name, (_, weight, needs) in listed.items() if needs <= has}

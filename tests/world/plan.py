@@ -25,7 +25,7 @@ class Plan:
     rounds: list
 
     def steps(self):
-        """The number of its operations and faults."""
+        """Returns the number of operations and faults."""
         return sum(len(r.operations) + (r.fault is not None) for r in self.rounds)
 
     def to_json(self):
@@ -44,8 +44,8 @@ def choose(source, weighted):
 
 
 def make(seed, operations, faults, themes):
-    """Makes the plan of a seed. operations, faults: {name: weight}. themes: lists of operations that have to do with each other. Each life prefers some
-    operations and some themes, so that rare ones meet often in some lives."""
+    """Makes the plan of a seed. operations, faults: {name: weight}. themes: lists of related operations. Each life prefers some operations and some
+    themes, so that rare ones meet often in some lives."""
     source = random.Random(seed)
     step = lambda weighted: (choose(source, weighted), source.getrandbits(48))
     liked = {name: weight * source.choice((0.2, 1, 1, 4)) for name, weight in operations.items()}

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A short world for the tests: all plans that ever found something (found/), then seeds that nobody chose, one life at a time.
-#   run.sh MINUTES    of the latter; WORLD_MINUTES=M: so many instead. WORLD_SEED=N: those from N on, instead of random ones
+# Runs a short world for the tests: all plans that ever found something (found/), then random seeds, one life at a time.
+#   run.sh MINUTES    minutes of seeds; WORLD_MINUTES=M overrides it. WORLD_SEED=N: seeds from N on, instead of random ones
 # Prints how to repeat what broke. 77: there is no Python of the tests.
 cd "$(dirname "$0")/../.." || exit 1
 if [ ! -x .venv/bin/python ]; then

@@ -6,7 +6,7 @@ from .plan import Plan, Round
 
 
 def without(plan, gone):
-    """The plan without these rounds."""
+    """Returns the plan without these rounds."""
     return Plan(plan.seed, [r for n, r in enumerate(plan.rounds) if n not in gone])
 
 
@@ -30,7 +30,7 @@ def steps(plan):
 
 
 def shrink(plan, fails, seconds, tries=2):
-    """Shortens a plan. fails(plan): does it break the rule? It is asked `tries` times before a shorter plan is given up, because threads do not repeat
+    """Shortens a plan. fails(plan): does it break the rule? A shorter plan is given up only after `tries` calls, because threads do not repeat
     exactly."""
     ends, shorter = time.monotonic() + seconds, True
     while shorter and time.monotonic() < ends:

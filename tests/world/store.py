@@ -1,4 +1,4 @@
-"""Files in the store, as the world makes, sends, reads and remembers them. Keys: ("file", repository, hash), ("xorb", hash)."""
+"""Files in the store: making, sending, reading and remembering them. Keys: ("file", repository, hash), ("xorb", hash)."""
 
 import hashlib
 
@@ -40,7 +40,7 @@ def put_xorb(world, token, xorb, busy=None):
     reply = world.ask("POST", xorb.path(), token, xorb.body(), busy=busy)
     if reply is not None and reply.status == 200:
         with world.lock:
-            if world.n_jumps == n_jumps:  # else nobody knows when the grace time began, and it may be over
+            if world.n_jumps == n_jumps:  # otherwise nobody knows when the grace time began, and it may be over
                 world.xorbs[xet.text(xorb.hash)] = (xorb, began)
         return True
     require(reply is None or reply.status >= 500, "a_valid_xorb_is_taken", lambda: f"{reply} {reply.body!r}")
@@ -58,6 +58,10 @@ def put_files(world, tenant, token, files, xorbs, may_be_refused=False, busy=Non
         world.answer(reply, register, True)
         if reply is not None and 400 <= reply.status < 500:
             register.values = before
+    if reply is not None and reply.status == 200:
+        described = {xorb.hash for xorb in xorbs}
+        with world.lock:
+            world.withdrawn -= {key_of(tenant, file) for file in files if file.terms[0][0].hash in described}
     refused = reply is not None and 400 <= reply.status < 500
     require(not refused or may_be_refused or world.moment.clock_moved, "a_valid_shard_is_taken", lambda: f"{reply} {reply.body!r}")
     return reply
@@ -71,8 +75,8 @@ def own_file(world, tenant, source, certain=True):
 
 
 def own_read(world, source, certain=True):
-    """Chooses a tenant and one of its files, to read. @return the file's key, the file, and a token; the token is None if there is nothing to read, or if the
-    daemon gave no token"""
+    """Chooses a tenant and one of its files to read. @return the file's key, the file, and a token; the token is None if there is no file, or if the daemon
+    gave no token"""
     tenant = tenant_of(world, source)
     key, file = own_file(world, tenant, source, certain)
     return key, file, world.token(tenant, "read") if key else None
@@ -105,7 +109,7 @@ def fetch(world, plan, server=None, first=0, end=None):
 
 
 class Asker:
-    """The server, as plans.download() needs it."""
+    """Stands for the server where plans.download() needs one."""
 
     def __init__(self, world, server):
         self.world, self.server, self.vanished = world, server, False

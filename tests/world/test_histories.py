@@ -1,4 +1,4 @@
-"""The checker of histories finds what is wrong with a history, and nothing wrong with a right one."""
+"""The checker of histories finds every contradiction in a history, and none in a right one."""
 
 import pytest
 from world.histories import DONE, REFUSED, UNKNOWN, Commit, Read, fault_of

@@ -4,7 +4,7 @@ import faults as calls
 
 from ..parts import fault
 
-FAILING = [name for name in calls.CALLS if name != "sendfile"]  # docs/reliability.md: libmicrohttpd takes it for a full socket then, up to idle_timeout
+FAILING = [name for name in calls.CALLS if name != "sendfile"]  # docs/reliability.md: libmicrohttpd takes a short sendfile() for a full socket, and waits up to idle_timeout
 
 
 @fault(weight=3, needs={"files"})
@@ -15,7 +15,7 @@ class Disk:
         self.world = world
         self.calls = source.choice((FAILING, ["fsync", "fdatasync"], ["write"], ["write", "pwrite"], ["rename", "link", "open"], ["read", "pread"], [source.choice(FAILING)]))
         self.action = source.choice((calls.EIO, calls.EIO, calls.ENOSPC))
-        self.first = source.choice((source.randint(1, 8), source.randint(1, 60)))  # few calls of some kinds are made in a round
+        self.first = source.choice((source.randint(1, 8), source.randint(1, 60)))  # a round makes few calls of some kinds
         self.last = self.first + source.choice((0, 0, 3, calls.FOR_EVER))
 
     def begin(self):

@@ -1,30 +1,35 @@
-"""The daemon or its machine ends in the middle of a round."""
+"""Daemons, or the machine, end in the middle of a round."""
 
 from ..parts import fault
 
 
 @fault(weight=3)
 class Kill:
-    """Sends SIGKILL after some answers of the round."""
+    """Sends SIGKILL after some answers of the round: to the daemon, or to one of several, or to all."""
 
     def __init__(self, world, source):
         self.world, self.after = world, source.randint(0, 12)
+        self.victims = world.daemons.some(source)
 
     def begin(self):
         self.world.moment.may_vanish = True
 
     def meanwhile(self):
         self.world.until(self.after)
-        self.world.server.process.kill()
+        self.strike()
+
+    def strike(self):
+        for daemon in self.victims:
+            daemon.process.kill()
 
     def end(self):
-        self.world.kill()
+        self.world.kill([*self.victims, *self.world.daemons.down()])
         self.world.start_again()
 
 
 @fault(weight=3, needs={"files"})
 class PowerLoss(Kill):
-    """Kills the daemon after some answers, and leaves only a part of what was not synced."""
+    """Kills the daemon after some answers, and keeps only a part of what was not synced."""
 
     def __init__(self, world, source):
         super().__init__(world, source)
@@ -43,9 +48,8 @@ class Restart(Kill):
     def begin(self):
         self.world.moment.may_vanish = self.world.moment.may_fail = True
 
-    def meanwhile(self):
-        self.world.until(self.after)
-        self.world.stop()
+    def strike(self):
+        self.world.stop(self.victims)
 
     def end(self):
         self.world.start_again()

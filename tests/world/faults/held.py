@@ -9,7 +9,7 @@ TIMES_MAX = 3
 
 @fault(weight=2, needs={"files"})
 class HeldCalls:
-    """Holds a call for the time of some answers, again and again. Nothing may fail because of that."""
+    """Holds a call while some answers come, again and again. Nothing may fail because of that."""
 
     def __init__(self, world, source):
         self.world = world
@@ -36,7 +36,7 @@ class HeldCalls:
 
 @fault(weight=1, needs={"files"})
 class StuckDisk(HeldCalls):
-    """Holds all calls of some kinds from some moment on, and lets them go after a second at most."""
+    """Holds all calls of some kinds from some moment on, for a second at most."""
 
     def hold(self, one):
         kinds, first, _ = one

@@ -25,8 +25,8 @@ class NoMemory:
 
     def end(self):
         self.world.faults.disarm()
-        if not self.world.is_up():
-            log = self.world.server.log()[-3000:]
-            require(self.world.server.process.returncode > 0 and "memory" in log, "it_says_why_it_ends", lambda: f"{self.world.server.process.returncode}: {log}")
-            self.world.kill()
-            self.world.start_again()
+        for daemon in self.world.daemons.down():
+            code, log = daemon.process.returncode, daemon.log()[-3000:]
+            require(code > 0 and "memory" in log, "it_says_why_it_ends", f"{code}: {log}")
+            self.world.kill([daemon])
+        self.world.start_again()

@@ -23,6 +23,6 @@ class HangUp:
         pass
 
     def end(self):
-        """Requests that were sent may still be under way, so the daemon is stopped: then they are over."""
+        """Stops the daemon, because requests that were sent may still be under way. A stopped daemon has none."""
         self.world.stop()
         self.world.start_again()

@@ -9,23 +9,25 @@ XORB = ("put-begun", "put-written", "xorb-verified", "xorb-cleared", "put-synced
 COLLECT = ("gc-marked", "gc-swept", "remove-unlinked", "gc-removed", "index-begun", "index-committed")
 PACK = ("pack-copied", "pack-written", "pack-linked", "pack-durable", "pack-moved", "pack-buried", "pack-zeroed")
 COMMIT = ("commit-edited", "index-applied", "index-committed")
-OF_OPERATIONS = {  # the steps to which these operations lead; any other leads to those of a write
+OF_OPERATIONS = {  # the steps that these operations reach; any other operation reaches those of a write
     "upload": XORB + SHARD, "upload_again": XORB + SHARD, "upload_of_another_s": XORB + SHARD, "upload_of_parts": SHARD, "fill_quota": XORB + SHARD,
-    "lfs_upload": XORB, "collect": COLLECT, "live_beside_collections": COLLECT + XORB + SHARD, "pack": PACK,
+    "lfs_upload": XORB, "collect": COLLECT, "live_beside_collections": COLLECT + XORB + SHARD, "pack": PACK, "pack_again": PACK,
+    "fill_team": XORB + SHARD,
     "commit": COMMIT, "commit_at_once": COMMIT, "race_for_head": COMMIT, "commit_again": COMMIT, "commit_to_pull": COMMIT,
     "open_pull": ("pull-opened", *COMMIT), "merge_pull": ("merge-committed", *COMMIT),
+    "end_pull_beside_commits": ("merge-committed", *COMMIT),
 }  # fmt: skip
 HELD_MAX, PAUSE_S = 3, 0.3
 
 
 def steps_of(world):
-    """The steps to which the operations of this round lead, in a fixed order."""
+    """The steps that the operations of this round reach, in a fixed order."""
     return sorted({step for name in world.round_operations for step in OF_OPERATIONS.get(name, WRITE)})
 
 
 @fault(weight=3, needs={"steps"})
 class HeldSteps:
-    """Holds every thread that comes by one step, then also by another, and lets all go at once. Nothing may fail because of that."""
+    """Holds every thread that reaches a step, then also those that reach another, and releases all at once. Nothing may fail because of that."""
 
     def __init__(self, world, source):
         self.world, self.after = world, source.randint(0, 8)
@@ -50,7 +52,7 @@ class HeldSteps:
 
 @fault(weight=3, needs={"steps"})
 class RareOrders:
-    """Lets threads wait for a moment at any step, so that they meet in orders that are rare otherwise. Nothing may fail because of that."""
+    """Delays threads for a moment at any step, so that they meet in orders that are rare otherwise. Nothing may fail because of that."""
 
     def __init__(self, world, source):
         self.world, self.how = world, (source.choice((5, 20, 50)), source.choice((5, 20, 60)))
@@ -66,7 +68,7 @@ class RareOrders:
 
 
 class AtStep:
-    """Ends the daemon at a step, or after the round if no thread comes by."""
+    """Ends the daemon that reaches a step first. If no thread reaches it, ends some daemons after the round."""
 
     def __init__(self, world, source):
         super().__init__(world, source)
@@ -79,7 +81,8 @@ class AtStep:
     def meanwhile(self):
         self.world.until_over()
         self.world.steps.write_text("")
-        self.world.server.process.kill()
+        if self.world.is_up():
+            self.strike()
 
 
 @fault(weight=2, needs={"steps"})

@@ -1,1 +1,1 @@
-"""Operations: what clients, users and operators do. Each is a function with @operation() in any file of this folder."""
+"""Operations of clients, users and operators. Each is a function with @operation() in any file of this folder."""

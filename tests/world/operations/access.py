@@ -1,5 +1,5 @@
-"""Requests for access to a public repository with a gate. Keys: ("gate", repository); ("access", repository, user), whose value is None before anybody
-asked, then "pending", "accepted" or "rejected"."""
+"""Requests for access to a public repository with a gate. Keys: ("gate", repository), and ("access", repository, user) with the value None before
+anybody asked, then "pending", "accepted" or "rejected"."""
 
 from ..parts import operation, require
 from ..stage import Tenant
@@ -22,7 +22,7 @@ def access_key(gate, user):
 
 
 def is_set_up(world, gate):
-    """Makes the repository with its gate and its file, unless that was done. @return whether all is done"""
+    """Makes the repository with its gate and its file, unless they exist. @return whether all exist"""
     with world.memory.writing(("gate", gate.repo)) as free:
         register = world.memory.of(("gate", gate.repo))
         if not free or register.value():
@@ -81,7 +81,7 @@ def decide_on_access(world, source):
 
 
 def reads(world, gate, user):
-    """Asks for the file. @return whether the user may read it; None: there was no answer"""
+    """Requests the file. @return whether the user may read it; None: there was no answer"""
     reply = world.ask("GET", f"/{gate.name}/gate/resolve/main/gate.txt", user.key)
     if reply is None or reply.status >= 500:
         return None

@@ -1,4 +1,4 @@
-"""A backup beside the busy daemon, restored at once into another folder. Everything that did not change meanwhile must be there."""
+"""A backup of the busy store, restored at once into another folder. It must have everything that did not change meanwhile."""
 
 import contextlib
 import shutil
@@ -13,7 +13,7 @@ KINDS = ("file", "branch")
 
 
 def steady(world):
-    """{key: (value, how often it was written)} of the things whose value is certain and which nobody is writing."""
+    """Returns {key: (value, number of writes)} of the things whose value is certain and which nobody is writing."""
     keys = [key for kind in KINDS for key in world.memory.keys(kind, lambda r: r.certain()) if not world.memory.is_taken(key)]
     return {key: (world.memory.of(key).values[0], world.memory.of(key).n_written) for key in keys}
 
@@ -32,6 +32,11 @@ def daemon_on(world, folder):
 
 @operation(weight=0.4, needs={"files", "sqlite"})
 def backup(world, source):
+    back_up(world, source)
+
+
+def back_up(world, source):
+    """Makes a backup, restores it, and compares it."""
     folder = world.folder / f"restored{source.getrandbits(40)}"
     folder.mkdir()
     before = steady(world)

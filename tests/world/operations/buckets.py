@@ -1,5 +1,5 @@
-"""Buckets: paths that change in batches. A line that cannot be done fails by itself. Keys: ("bucket", repository). A value is ((path, hash of the file), ...); the kept object is the
-bucket's files."""
+"""Buckets: paths that change in batches. A line that cannot be done fails by itself. Keys: ("bucket", repository). A value is ((path, hash of the file),
+...); the kept object is the bucket's files."""
 
 import json
 
@@ -36,7 +36,11 @@ def move_in(world, bucket):
 @operation(weight=2)
 def change_bucket(world, source):
     """Adds a file and perhaps deletes another path, in one batch."""
-    bucket = bucket_of(tenant_of(world, source))
+    change(world, source, tenant_of(world, source))
+
+
+def change(world, source, tenant):
+    bucket = bucket_of(tenant)
     key, xorb = ("bucket", bucket.repo), new_xorb(source)
     file = new_file(source, [xorb])
     path, gone = source.sample(PATHS, 2)
@@ -60,12 +64,12 @@ def change_bucket(world, source):
         refused = failed or (reply is not None and 400 <= reply.status < 500)
         require(not refused or world.moment.clock_moved, "a_valid_batch_is_taken", lambda: f"{key}: {reply} {reply.body!r}")
         world.answer(reply, register, changed(before, [line for line in lines if line["path"] not in failed]))
-        if not register.certain() and world.moment.clock_moved:  # then the file may have been collected before the batch came to it
+        if not register.certain() and world.moment.clock_moved:  # the file may have been collected before the batch named it
             register.wrote(changed(before, lines[1:]), None)
 
 
 def changed(before, lines):
-    """The tree after these lines."""
+    """The bucket's tree after these lines of a batch."""
     tree = dict(before)
     for line in lines:
         if line["type"] == "addFile":
@@ -76,7 +80,7 @@ def changed(before, lines):
 
 
 def tree_of_bucket(world, bucket, server=None):
-    """((path, hash), ...), after reading each file whole; None: there is no such bucket."""
+    """Reads each file of the bucket whole. @return ((path, hash), ...); None: there is no such bucket"""
     reply = world.ask("GET", f"/api/{bucket.repo}/tree?recursive=true", bucket.key, server=server)
     if reply.status == 404:
         return None

@@ -1,4 +1,4 @@
-"""Cards: a repository's README.md names a tag, by which lists find it. Keys: ("card", repository), whose value is the tag."""
+"""Cards: the README.md of a repository names a tag, by which lists find the repository. Keys: ("card", repository), whose value is the tag."""
 
 from ..parts import operation, require
 from ..stage import Tenant
@@ -17,7 +17,8 @@ def card_of(tenant):
 
 @operation(weight=1)
 def write_card(world, source):
-    """Commits a README.md, once or several times. A daemon that ends right after a commit may list the card later, so under a fault several tags are possible until the next card."""
+    """Commits a README.md, once or several times. A daemon that ends right after a commit may list the card later, so under a fault several tags are possible
+    until the next card."""
     card = card_of(tenant_of(world, source))
     for _ in range(source.randint(1, 3)):
         write_one(world, source, card, source.choice(TAGS))
@@ -42,7 +43,7 @@ def write_one(world, source, card, tag):
 
 
 def tags_found(world, card, key):
-    """The tags by which a list with this key finds the repository; None: some list was not answered."""
+    """Returns the tags by which a list with this key finds the repository; None: some list was not answered."""
     found = []
     for tag in TAGS:
         reply = world.ask("GET", f"/api/models?author={card.name}&filter={tag}", key)
@@ -55,7 +56,7 @@ def tags_found(world, card, key):
 
 @operation(weight=1)
 def find_card(world, source):
-    """Looks for a repository by each tag. Exactly one tag finds it, for its owner, and none for others."""
+    """Searches for a repository by each tag. Exactly one tag finds it for its owner, and none for others."""
     card, other = card_of(tenant_of(world, source)), tenant_of(world, source)
     key = ("card", card.repo)
     register = world.memory.of(key)

@@ -1,4 +1,4 @@
-"""Uploads, queries and new files of what a collection is about to remove: a xorb is retired when no file needs it, and removed later."""
+"""Uploads, queries and new files of xorbs that a collection is about to remove. A xorb is retired when no file needs it, and removed later."""
 
 from functools import partial
 
@@ -6,22 +6,24 @@ import plans
 import xet
 
 from ..parts import Abandoned, operation, require, run_at_once
-from ..stage import GRACE_S
+from ..stage import GRACE_S, SLACK_S
 from ..store import file_of, key_of, new_xorb, put_files, put_xorb, read, tenant_of
-from .reads import judge
+from .reads import ask_for, judge
 
 COLLECTING = ("collecting",)  # reserved by an operation that must know when a collection runs
 FILES, STEPS = 5, 20
-EARLIER = b"xorb."  # codes of a 503: the xorb was there when the request began, and has been collected since
+OFFER_S = GRACE_S - SLACK_S  # how long clients can name a xorb that was offered
+EARLIER = b"xorb."  # how codes of a 503 begin if the xorb was there when the request began, and has been collected since
 
 
 class Beside:
-    """What the steps share: a tenant with some files of a xorb each."""
+    """The state that all steps share: a tenant with some files, each of one xorb."""
 
     def __init__(self, world, source, tenant, token):
         self.world, self.source, self.tenant, self.token = world, source, tenant, token
         self.files = [file_of([(xorb, 0, len(xorb.nodes))]) for xorb in (new_xorb(source) for _ in range(FILES))]
         self.keys = [key_of(tenant, file) for file in self.files]
+        self.n_jumps, self.offered = 0, {}  # own jumps of the clock; {n: (when it was offered, jumps by others before)}
         for key, file in zip(self.keys, self.files, strict=True):
             world.memory.keep(key, file)
 
@@ -29,7 +31,7 @@ class Beside:
         return self.world.memory.of(self.keys[n])
 
     def send(self, n):
-        """Sends the xorb, and a file of it, which is taken: the xorb's grace time has just begun."""
+        """Sends the xorb, and a file of it. The file must be accepted, because the xorb's grace time has just begun."""
         n_jumps = self.world.n_jumps
         if put_xorb(self.world, self.token, self.xorb(n), busy=EARLIER):
             reply = self.name(n)
@@ -37,8 +39,16 @@ class Beside:
             require(taken, "a_stored_xorb_is_there_for_its_grace", lambda: f"{self.keys[n]}: {reply} {reply.body!r}")
 
     def name(self, n):
-        """Sends a file of a xorb that may be gone. @return the answer"""
-        return put_files(self.world, self.tenant, self.token, [self.files[n]], [self.xorb(n)], may_be_refused=True, busy=EARLIER)
+        """Registers a file whose xorb may have been collected. A xorb that was offered can still be named, whatever was collected meanwhile. @return the answer"""
+        reply = put_files(self.world, self.tenant, self.token, [self.files[n]], [self.xorb(n)], may_be_refused=True, busy=EARLIER)
+        at, jumps = self.offered.get(n, (0, None))
+        is_good = jumps == self.others_jumps() and self.world.now() - at < OFFER_S and not self.world.moment.damaged
+        taken = reply is None or reply.status == 200 or reply.status >= 500
+        require(taken or not is_good, "what_was_offered_can_be_named", lambda: f"{self.keys[n]}, {self.world.now() - at:.0f} s after the offer: {reply} {reply.body!r}")
+        return reply
+
+    def others_jumps(self):
+        return self.world.n_jumps - self.n_jumps
 
     def xorb(self, n):
         return self.files[n].terms[0][0]
@@ -58,24 +68,36 @@ class Beside:
             require(not gone, "what_was_acknowledged_is_readable", lambda: f"{self.keys[n]}: {got}")
 
     def query(self, n):
-        """What is offered must be there, since no collection runs now."""
-        n_jumps = self.world.n_jumps
-        reply = self.world.ask("GET", f"/v1/chunks/default/{xet.text(self.xorb(n).nodes[0][0])}", self.token)
-        if reply is None or reply.status != 200:
-            return
-        for name in sorted(xet.parse_answer(reply.body).xorbs):
+        """Queries a chunk of the xorb. Every xorb that is offered must be there, since no collection runs now."""
+        n_jumps, began, jumps = self.world.n_jumps, self.world.now(), self.others_jumps()
+        _, answer = ask_for(self.world, self.xorb(n), 0, self.token)
+        for name in sorted(answer.xorbs if answer else ()):
             found = self.world.ask("HEAD", f"/v1/xorbs/default/{xet.text(name)}", self.token)
             there = found is None or found.status != 404 or self.world.n_jumps != n_jumps
             require(there, "what_is_offered_is_there", lambda name=name, found=found: f"{xet.text(name)}: {found}")
+        if answer and self.xorb(n).hash in answer.xorbs:
+            self.offered[n] = (began, jumps)
+
+    def rely(self, n):
+        """Waits after an offer while others forget and collect, and names the xorb."""
+        self.query(n)
+        for step in self.source.choices((self.collect, lambda: self.forget(n), lambda: self.let_pass(self.source.randint(1, GRACE_S // 4))), k=3):
+            step()
+        if not self.register(n).late:
+            self.name(n)
 
     def collect(self):
         self.world.ask("POST", "/v1/gc", self.world.admin, busy=b"gc.")
 
     def grow_old(self):
-        self.world.jump(self.source.choice((self.source.randint(1, GRACE_S // 2), GRACE_S + 1, GRACE_S + 1)))
+        self.let_pass(self.source.choice((self.source.randint(1, GRACE_S // 2), GRACE_S + 1, GRACE_S + 1)))
+
+    def let_pass(self, seconds):
+        self.n_jumps += 1
+        self.world.jump(seconds)
 
     def meet(self):
-        """A collection meets clients who send what it removes."""
+        """Runs a collection while clients send what it removes."""
         failures = []
         ways = [partial(self.source.choice((self.send, self.send, self.name, self.look)), n) for n in range(FILES) if not self.register(n).late]
         run_at_once([partial(attempt, way, failures) for way in (self.collect, *ways)], failures)
@@ -92,7 +114,7 @@ def attempt(way, failures):
 
 @operation(weight=2, needs={"sqlite"})
 def live_beside_collections(world, source):
-    """Does some of these things, in any order."""
+    """Does some of these steps, in any order."""
     tenant = tenant_of(world, source)
     token = world.token(tenant)
     if token is None:
@@ -104,7 +126,7 @@ def live_beside_collections(world, source):
         for n in range(FILES):
             beside.send(n)
         for _ in range(STEPS):
-            step = source.choices(("forget", "query", "name", "send", "look", "grow_old", "collect", "meet"), (4, 5, 1, 1, 2, 4, 5, 3))[0]
+            step = source.choices(("forget", "query", "rely", "name", "send", "look", "grow_old", "collect", "meet"), (4, 5, 2, 1, 1, 2, 4, 5, 3))[0]
             some = [n for n in range(FILES) if source.randrange(2)]
             if step in ("grow_old", "collect", "meet"):
                 getattr(beside, step)()

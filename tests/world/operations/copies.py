@@ -1,4 +1,5 @@
-"""Copies of large files into another repository of the same tenant, without their bytes. Keys: ("copy", repository, sha256); the kept object is the bytes."""
+"""Copies of large files into another repository of the same tenant, without sending bytes. Keys: ("copy", repository, sha256); the kept object is the
+bytes."""
 
 from ..memory import pick
 from ..parts import operation, require
@@ -15,7 +16,7 @@ def copies_of(tenant):
 
 
 def large_files(world, tenant):
-    """{sha256: row} of the tenant's large files, as listed; None: there was no answer."""
+    """Returns {sha256: row} of the tenant's large files, as listed; None: there was no answer."""
     reply = world.ask("GET", tenant.hub("lfs-files"), tenant.key)
     if reply is None or reply.status >= 500:
         return None

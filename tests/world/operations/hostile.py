@@ -1,4 +1,4 @@
-"""Tenants who want what is not theirs, and tenants who want everything at once."""
+"""Tenants who try to get or change what is another's, and tenants who send everything at once."""
 
 import xet
 
@@ -18,7 +18,7 @@ def refused(world, what, reply):
 
 @operation(weight=2)
 def write_in_another_s(world, source):
-    """Tries some ways to change another tenant's private repository. All must be refused."""
+    """Tries several ways to change another tenant's private repository. All must be refused."""
     tenant, other = source.sample(world.tenants, 2)
     name = f"{tenant.name}/one"
     ways = (
@@ -51,7 +51,7 @@ def write_in_another_s(world, source):
 
 @operation(weight=1)
 def write_with_what_reads(world, source):
-    """Uploads with a token that only reads. Nothing of it may be there afterwards."""
+    """Uploads with a token that only reads. Afterwards nothing of the upload may be there."""
     tenant, xorb = tenant_of(world, source), new_xorb(source)
     token = world.token(tenant, "read")
     if token is None:
@@ -64,7 +64,7 @@ def write_with_what_reads(world, source):
 
 @operation(weight=1)
 def take_another_s(world, source):
-    """Asks for another tenant's file, whose hashes are known. It is there only if the asker registered it, too."""
+    """Reads another tenant's file, whose hashes are known. It is there only if the asker registered it, too."""
     tenant, other = source.sample(world.tenants, 2)
     key, file = own_file(world, tenant, source)
     own = ("file", other.repo, key[2]) if key else None
@@ -84,7 +84,7 @@ def take_another_s(world, source):
 
 @operation(weight=0.7)
 def want_everything(world, source):
-    """Asks for much at once, again and again. Others must be answered nevertheless, which their own operations judge."""
+    """Sends many requests at once, again and again. Other tenants must still be answered; their own operations check that."""
     tenant = tenant_of(world, source)
     key = pick(source, [k for k in world.memory.there("file") if k[1] == tenant.repo])
     token = world.token(tenant, "read") if key else None

@@ -1,11 +1,11 @@
-"""Commits and branches of the tenants' repositories. Keys: ("branch", repository, name). A value is the tree, ((path, bytes), ...)."""
+"""Commits and branches of the tenants' repositories. Keys: ("branch", repository, name), whose value is the tree: ((path, bytes), ...)."""
 
 import base64
 import json
 from functools import partial
 
 from ..memory import pick
-from ..parts import Broken, operation, require, run_at_once
+from ..parts import Broken, operation, require
 from ..store import tenant_of
 
 BRANCHES = ("main", "dev", "old/er")
@@ -34,7 +34,7 @@ def head_of(world, tenant, branch):
 
 
 def changed(tree, source):
-    """@return some changes of the tree, and the tree after them"""
+    """Chooses some changes of the tree. @return the changes, and the tree after them"""
     tree, operations = dict(tree or ()), []
     for path in source.sample(PATHS, source.randint(1, 3)):
         if path in tree and source.randrange(3) == 0:
@@ -51,7 +51,7 @@ def quoted(name):
 
 
 def committed(world, tenant, reply, tree):
-    """Remembers a commit, whose files never change."""
+    """Remembers a commit, and its files, which never change."""
     if reply is not None and reply.status == 200:
         world.memory.keep(("commit", tenant.repo, reply.json()["commitOid"]), tree)
         world.memory.of(("commit", tenant.repo, reply.json()["commitOid"])).wrote(True, True)
@@ -59,7 +59,7 @@ def committed(world, tenant, reply, tree):
 
 @operation(weight=4)
 def commit(world, source):
-    """Commits to a branch, based on its known state."""
+    """Commits to a branch, on its known state."""
     tenant, branch = tenant_of(world, source), source.choice(BRANCHES)
     key = branch_key(tenant, branch)
     with world.memory.changing(key) as register:
@@ -74,7 +74,7 @@ def commit(world, source):
 
 @operation(weight=2)
 def commit_at_once(world, source):
-    """Several people commit on the same parent at once. At most one of them succeeds."""
+    """Several clients commit on the same parent at once. At most one of them succeeds."""
     tenant, branch = tenant_of(world, source), source.choice(BRANCHES)
     key = branch_key(tenant, branch)
     with world.memory.changing(key) as register:
@@ -85,7 +85,7 @@ def commit_at_once(world, source):
             return
         tries = [changed(register.value(), source) for _ in range(3)]
         replies, failures = {}, []
-        run_at_once([partial(one_of_several, world, tenant, branch, head, n, tries[n][0], replies, failures) for n in range(3)], failures)
+        world.meet([partial(one_of_several, world, tenant, branch, head, n, tries[n][0], replies, failures) for n in range(3)], failures, "index-begun")
         judge_several(world, tenant, key, [(replies[n], tries[n][1]) for n in range(3)], register)
 
 
@@ -97,7 +97,7 @@ def one_of_several(world, tenant, branch, head, n, operations, replies, failures
 
 
 def judge_several(world, tenant, key, told, register):
-    """Judges the answers. Several may be 200 only if one made the commit and the others say that it has all their changes, so they name the same commit."""
+    """Judges the answers. Several may be 200 only if they name the same commit: one answer made it, and it already has all changes of the others."""
     won = [(reply, tree) for reply, tree in told if reply is not None and reply.status == 200]
     unknown = [tree for reply, tree in told if reply is None or reply.status >= 500]
     for reply, _ in told:
@@ -114,7 +114,7 @@ def judge_several(world, tenant, key, told, register):
 
 @operation(weight=1.5)
 def commit_again(world, source):
-    """Commits some times, and sends each commit twice, as a client does that got no answer. The second answer names the same commit."""
+    """Commits some times, and sends each commit twice, as a client does that got no answer. The second answer must name the same commit."""
     tenant, branch = tenant_of(world, source), source.choice(BRANCHES)
     key = branch_key(tenant, branch)
     with world.memory.changing(key) as register:
@@ -169,7 +169,7 @@ def delete_branch(world, source):
 
 @operation(weight=2)
 def read_commit(world, source):
-    """Reads a file of a commit, which is the same for ever once the commit was acknowledged."""
+    """Reads a file of a commit. It must be the same for ever once the commit was acknowledged."""
     tenant = tenant_of(world, source)
     key = pick(source, [k for k in world.memory.there("commit") if k[1] == tenant.repo])
     if key is None:
@@ -186,7 +186,7 @@ def read_commit(world, source):
 
 
 def commits_may_go(world, tenant):
-    """Notes that the commits of a deleted or squashed branch may be gone."""
+    """Notes that the commits of a deleted or squashed branch may be removed."""
     return tenant.repo in world.trimmed
 
 
@@ -196,7 +196,7 @@ def escaped(path):
 
 @operation(weight=0.5)
 def squash(world, source):
-    """Squashes a branch. Its files stay, and its former commits may go."""
+    """Squashes a branch. Its files stay, but its former commits may be removed."""
     tenant, branch = tenant_of(world, source), source.choice(BRANCHES)
     key = branch_key(tenant, branch)
     with world.memory.writing(key) as free:

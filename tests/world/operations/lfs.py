@@ -11,7 +11,7 @@ TYPE = "application/vnd.git-lfs+json"
 
 
 def batch(world, tenant, operation, data):
-    """@return the answer for the single object, or None"""
+    """Requests a batch of one object. @return the answer for this object, or None"""
     body = {"operation": operation, "transfers": ["basic"], "objects": [{"oid": hashlib.sha256(data).hexdigest(), "size": len(data)}]}
     reply = world.ask("POST", f"/{tenant.repo.removeprefix('models/')}.git/info/lfs/objects/batch", tenant.key, body, Content_Type=TYPE, Accept=TYPE)
     if reply is None or reply.status >= 500:
@@ -27,7 +27,7 @@ def place(action):
 
 @operation(weight=2)
 def lfs_upload(world, source):
-    """Uploads new bytes, or wrong ones, which must be refused."""
+    """Uploads new bytes, or bytes that do not match their SHA-256. The latter must be refused."""
     tenant, lies = tenant_of(world, source), source.randrange(5) == 0
     data = source.randbytes(source.randint(1, 20000))
     key = ("lfs", tenant.repo, hashlib.sha256(data).hexdigest())

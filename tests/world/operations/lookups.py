@@ -1,4 +1,4 @@
-"""Look-ups: a file by its SHA-256, what a hash is, and what surrounds a change in a file."""
+"""Look-ups: a file by its SHA-256, the meaning of a hash, and the surroundings of a change in a file."""
 
 import xet
 
@@ -10,7 +10,7 @@ KEPT = "what_was_acknowledged_is_readable"
 
 
 def is_answered(key, reply):
-    """Checks that an answer says no more than that the file is there or not. @return whether there is an answer"""
+    """Checks that an answer is 200 or 404, unless the server failed. @return whether it is one of these"""
     if reply is None or reply.status >= 500:
         return False
     require(reply.status in (200, 404), KEPT, lambda: f"{key}: {reply} {reply.body!r}")
@@ -34,7 +34,7 @@ def find_by_sha256(world, source):
 
 @operation(weight=1)
 def look_up(world, source):
-    """Asks what a file is, and what one of its xorbs is."""
+    """Requests what the server knows of a file, and of one of its xorbs."""
     key, file, token = own_read(world, source)
     if token is None:
         return
@@ -51,7 +51,7 @@ def look_up(world, source):
 
 @operation(weight=2)
 def plan_edit(world, source):
-    """Asks what surrounds some changes in a file. The windows have the changes and begin and end between chunks."""
+    """Requests the surroundings of some changes in a file. The windows must contain the changes, and begin and end between chunks."""
     key, file, token = own_read(world, source)
     if token is None:
         return

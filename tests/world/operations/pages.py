@@ -1,4 +1,4 @@
-"""Pages for people. Each is well-formed HTML, and answered in time."""
+"""Pages for people. Each must be well-formed HTML, and answered in time."""
 
 import re
 import urllib.parse
@@ -14,11 +14,16 @@ GENERAL = ("/", "/new", "/settings/keys", "/search?q={name}", "/{name}")
 OWN = ("", "/tree/main", "/commits/main", "/refs", "/discussions", "/storage", "/settings", "/tree/main/b", "/blob/main/a.txt", "/upload/main")
 
 
+def send_form(world, path, body, **headers):
+    daemon = world.daemons.next()
+    headers |= {"Content_Type": "application/x-www-form-urlencoded", "Origin": daemon.url, "Accept": HTML}
+    return world.ask("POST", path, body=body, page=True, server=daemon, **headers)
+
+
 def sign_in(world, tenant):
     """Signs in with the tenant's key. @return the cookie, or None"""
     body = urllib.parse.urlencode({"key": tenant.key}).encode()
-    headers = {"Content_Type": "application/x-www-form-urlencoded", "Origin": world.server.url, "Accept": HTML}
-    reply = world.ask("POST", "/login", body=body, page=True, **headers)
+    reply = send_form(world, "/login", body)
     if reply is None or reply.status >= 500:
         return None
     require(reply.status == 303, "people_can_sign_in", lambda: f"{tenant.name}: {reply} {reply.body!r}")
@@ -33,7 +38,7 @@ def look_at(world, cookie, path, *statuses):
     reply = world.ask("GET", path, page=True, Cookie=cookie, Accept=HTML)
     if reply is None or reply.status >= 500:
         return
-    right = reply.status in statuses or (reply.status in (303, 404) and world.moment.clock_moved)  # signed out
+    right = reply.status in statuses or (reply.status in (303, 404) and world.moment.clock_moved)  # 303, 404: the session has ended
     require(right, "a_page_is_shown", lambda: f"{path}: {reply} {reply.body!r}")
     if reply.status == 200:
         html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(reply.body.decode())
@@ -59,10 +64,23 @@ def look_at_pages(world, source):
 
 @operation(weight=0.5)
 def look_at_another_s_pages(world, source):
-    """The pages of a private repository do not exist for others, and a search finds nothing of it."""
+    """The pages of a private repository do not exist for others, and their search finds nothing of it."""
     tenant, other = source.sample(world.tenants, 2)
     cookie = sign_in(world, other)
     if cookie is None:
         return
     for rest in source.sample(OWN, 3):
         look_at(world, cookie, f"/{tenant.name}/one{rest}", 404)
+
+
+@operation(weight=0.4)
+def sign_out(world, source):
+    """Signs in and out. Afterwards no daemon accepts the cookie."""
+    cookie = sign_in(world, tenant_of(world, source))
+    reply = send_form(world, "/logout", b"", Cookie=cookie) if cookie else None
+    if reply is None or reply.status >= 500:
+        return
+    require(reply.status == 303, "people_can_sign_out", lambda: f"{reply} {reply.body!r}")
+    left = world.ask("GET", "/settings/keys", page=True, Cookie=cookie, Accept=HTML)
+    gone = left is None or left.status in (303, 401, 404) or left.status >= 500
+    require(gone, "a_session_ends_when_it_is_ended", lambda: f"{left}")

@@ -1,5 +1,5 @@
-"""Repositories that get other names, are copied and are deleted. Keys: ("places", user). A value is the entries ((name, repository, whether it is today's
-name, text of its file), ...) of one user's names: a former name leads to its repository until the name is given again."""
+"""Repositories that are renamed, copied and deleted. Keys: ("places", user). A value is the entries ((name, repository, is the name current, text of its
+file), ...) of one user's names. A former name leads to its repository until the name is given again."""
 
 import base64
 
@@ -39,28 +39,28 @@ def without(value, name):
 
 
 def contents(text):
-    """{path: content} of the files of a repository that is known by the text of its first file."""
+    """Returns {path: content} of the files of a repository, which follow from the text of its first file."""
     return {"me.txt": text} | {f"{n}/of {text[0]}.txt": f"{n} {text}" for n in range(int(text, 16) % 4)}
 
 
 def seen(value):
-    """What a reader sees under each name."""
+    """Returns {name: text}: what a reader sees under each name."""
     return {name: text for name, (_, _, text) in entries(value).items()}
 
 
 def taken(value, name):
-    """Is this today's name of a repository?"""
+    """Is this the current name of a repository?"""
     return name in entries(value) and entries(value)[name][1]
 
 
 def some_name(value, source):
-    """One of today's names, and another name; None, None: there is none."""
+    """Returns a current name, and another name; None, None: no name is current."""
     old = pick(source, [name for name in NAMES if taken(value, name)])
     return (old, pick(source, [name for name in NAMES if name != old])) if old else (None, None)
 
 
 def change(world, tenant, ask):
-    """Calls ask(value), which sends a request that changes the names. @return of ask: (answer, the statuses that are right, the value afterwards)"""
+    """Calls ask(value), which sends a request that changes the names. @return of ask: (answer, the allowed statuses, the value afterwards)"""
     key = places_key(tenant)
     with world.memory.changing(key) as register:
         if register is None:
@@ -72,7 +72,7 @@ def change(world, tenant, ask):
 
 
 def make(world, tenant, source, value):
-    """Makes a repository under any name. @return as ask() of change()"""
+    """Makes a repository under any name. @return as of ask() in change()"""
     name, repo = source.choice(NAMES), f"{source.getrandbits(48):012x}"
     encoded = lambda content: base64.b64encode(content.encode()).decode()
     files = [{"path": path, "content": encoded(content), "encoding": "base64"} for path, content in contents(repo).items()]
@@ -144,7 +144,7 @@ def delete_one(world, source, tenant):
 
 @operation(weight=1)
 def change_places(world, source):
-    """Changes the names of one user again and again: what is wrong with a name often shows only after the third change."""
+    """Changes the names of one user again and again, because a fault of names often shows only after the third change."""
     tenant = tenant_of(world, source)
     for _ in range(source.randint(3, 10)):
         source.choice((make_one, move_one, move_one, copy_one, delete_one))(world, source, tenant)

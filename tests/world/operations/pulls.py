@@ -5,7 +5,7 @@ from ..parts import operation, require
 from ..store import tenant_of
 from .hub import branch_key, changed, lines, quoted
 
-PULLS_MAX = 5  # of a repository
+PULLS_MAX = 8  # of a repository
 
 
 def pull_branch(key):
@@ -17,7 +17,7 @@ def own_pull(world, tenant, source):
 
 
 def fair(reply, *statuses):
-    """Is the answer one of these, or one that nobody can help?"""
+    """Has the answer one of these statuses? No answer and 5xx count as such, because World.ask() judges them."""
     return reply is None or reply.status in statuses or reply.status >= 500
 
 
@@ -51,7 +51,7 @@ def open_one(world, tenant, source):
 
 @operation(weight=2)
 def commit_to_pull(world, source):
-    """Commits to a pull request. One that has ended takes no commit."""
+    """Commits to a pull request. A pull request that has ended takes no commit."""
     tenant = tenant_of(world, source)
     key = own_pull(world, tenant, source)
     if key is None:
@@ -102,7 +102,7 @@ def merged(base, tree, main):
 
 @operation(weight=2)
 def merge_pull(world, source):
-    """Merges a pull request, or is told of a conflict."""
+    """Merges a pull request, or gets a conflict."""
     tenant = tenant_of(world, source)
     key, main = own_pull(world, tenant, source), branch_key(tenant, "main")
     if key is None:

@@ -38,7 +38,7 @@ def read_head(world, race):
 
 
 def history_of(world, race):
-    """The history of the branch, which begins when the repository is made. None: it is not made, or another operation is making it."""
+    """Returns the history of the branch, which begins when the repository is made; None: it was not made, or another operation is making it."""
     key = ("race", race.repo)
     with world.memory.writing(key) as free:
         if free and world.memory.of(key).value() is None:
@@ -51,7 +51,7 @@ def history_of(world, race):
 
 
 def commit(world, race, history, title, path, content, parent):
-    """Commits, and sends a commit with a parent again if there is no answer, as a client does."""
+    """Commits. A commit with a parent is sent again if there is no answer, as clients do."""
     one = Commit(title, parent, time.monotonic())
     with world.lock:
         history.commits.append(one)

@@ -10,7 +10,7 @@ from ..store import own_file, own_read, read, tenant_of
 
 
 def judge(world, key, mark, got, wanted):
-    """Judges what was read. mark: of the memory, from before the read. got: bytes, an answer, or None."""
+    """Judges what was read. mark: of the memory, from before the read. got: bytes, an answer, or None"""
     if got is None:
         return
     if isinstance(got, bytes):
@@ -42,7 +42,7 @@ def read_file(world, source):
 
 
 def boundaries(file):
-    """The offsets of the file's chunks, and its end, where mistakes are likely."""
+    """Returns the offsets of the file's chunks, and its end, where mistakes are likely."""
     at, out = 0, [0]
     for _, n in file.nodes():
         at += n
@@ -82,19 +82,23 @@ def read_many(world, source):
 
 @operation(weight=1)
 def query_old(world, source):
-    """Queries the first chunk of any file, which may be forgotten and collected since. Every xorb that is offered must be there."""
+    """Queries the first chunk of any file, which may have been forgotten and collected. Every xorb that is offered must be there."""
     key, file, token = own_read(world, source, certain=False)
     if token is None:
         return
     xorb, first, _ = file.terms[0]
-    reply = world.ask("GET", f"/v1/chunks/default/{xet.text(xorb.nodes[first][0])}", token)
-    if reply is not None and reply.status == 200:
-        is_offered(world, xet.parse_answer(reply.body), token)
+    is_offered(world, ask_for(world, xorb, first, token)[1], token)
+
+
+def ask_for(world, xorb, n, token):
+    """Queries a chunk of a xorb. @return the reply, and the answer or None"""
+    reply = world.ask("GET", f"/v1/chunks/default/{xet.text(xorb.nodes[n][0])}", token)
+    return reply, xet.parse_answer(reply.body) if reply is not None and reply.status == 200 else None
 
 
 def is_offered(world, answer, token):
-    """Checks that all xorbs of an answer are there."""
-    for name in sorted(answer.xorbs):
+    """Checks that all xorbs of an answer are there. answer: None if there is none"""
+    for name in sorted(answer.xorbs if answer else ()):
         found = world.ask("HEAD", f"/v1/xorbs/default/{xet.text(name)}", token)
         there = found is None or found.status == 200 or found.status >= 500 or world.moment.clock_moved
         require(there, "what_is_offered_is_there", lambda name=name, found=found: f"{xet.text(name)}: {found}")
@@ -102,17 +106,16 @@ def is_offered(world, answer, token):
 
 @operation(weight=3)
 def query(world, source):
-    """Queries the first chunk of a file that exists. If there is an answer, it must list the file's xorb as it is."""
+    """Queries the first chunk of a file that exists. The answer must list the file's xorb as it is, unless a fault explains a miss."""
     key, file, token = own_read(world, source)
     if token is None:
         return
     xorb, first, _ = file.terms[0]
-    mark = world.memory.mark(key)
-    reply = world.ask("GET", f"/v1/chunks/default/{xet.text(xorb.nodes[first][0])}", token)
-    answer = xet.parse_answer(reply.body) if reply is not None and reply.status == 200 else None
+    mark, withdrawn = world.memory.mark(key), set(world.withdrawn)
+    reply, answer = ask_for(world, xorb, first, token)
     if answer is None or xorb.hash not in answer.xorbs:
-        # a disk that cannot say whether the xorb is there makes a miss: the client sends it, and nothing is lost
-        may_be = reply is None or world.moment.may_fail or world.moment.clock_moved or not world.memory.is_same(key, mark)
+        # If a faulty disk cannot say whether the xorb is there, the query is a miss. The client sends the xorb, and nothing is lost.
+        may_be = reply is None or world.moment.may_fail or world.moment.clock_moved or key in withdrawn or not world.memory.is_same(key, mark)
         require(may_be, "what_is_there_can_be_deduplicated", lambda: f"{xet.text(xorb.hash)}: {reply}")
         return
     listed = [(c[0], c[2]) for c in answer.xorbs[xorb.hash]]

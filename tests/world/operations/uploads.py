@@ -58,7 +58,7 @@ def upload_again(world, source):
 
 @operation(weight=2)
 def upload_of_another_s(world, source):
-    """Uploads the same bytes as another tenant. Then each has them independently."""
+    """Uploads the same bytes as another tenant. Then each has the file independently."""
     tenant, other = source.sample(world.tenants, 2)
     key, file = own_file(world, other, source)
     if key is None:
@@ -80,7 +80,7 @@ def flipped(source, body):
 
 @operation(weight=1)
 def lie(world, source):
-    """Sends some xorbs under another's name, cut or changed, or shards over a xorb that does not exist or has other chunks. All must be refused."""
+    """Sends xorbs under another's name, cut or changed, or shards over a xorb that does not exist or has other chunks. All must be refused."""
     tenant = tenant_of(world, source)
     token = world.token(tenant)
     for _ in range(LIES if token else 0):

@@ -1,4 +1,4 @@
-"""A gate lets in whom its owner let in, and its lists say so."""
+"""A gate lets in the users whom its owner let in, and its lists say so."""
 
 from ..operations.access import STATES, access_key, gate_of, reads
 from ..parts import require, rule

@@ -1,4 +1,4 @@
-"""A bucket is as its last answered change left it, for its tenant."""
+"""A bucket is as its last answered change left it, when its tenant reads it."""
 
 from ..operations.buckets import bucket_of, tree_of_bucket
 from ..parts import require, rule

@@ -10,7 +10,7 @@ def copies_are_readable(world):
     for key in world.memory.keys("copy"):
         copies, data = copies_of(next(t for t in world.tenants if copies_of(t).repo == key[1])), world.memory.thing(key)
         if world.memory.of(key).values == [None]:
-            continue  # perhaps there is no such repository
+            continue  # the repository may not exist
         told = batch(world, copies, "download", data)
         there = "download" in told.get("actions", {})
         require(world.memory.of(key).saw(True if there else None), "what_was_acknowledged_is_readable", f"{key}: {told}")

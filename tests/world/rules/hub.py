@@ -1,4 +1,4 @@
-"""A branch is as its last answered change left it, for its tenant, and does not exist for others."""
+"""A branch is as its last answered change left it, when its tenant reads it, and does not exist for others."""
 
 from ..operations.hub import BRANCHES, branch_key, escaped, quoted
 from ..parts import require, rule
@@ -7,7 +7,7 @@ OWN = ".gitattributes"  # made by the hub itself
 
 
 def tree_of(world, tenant, branch, key, server=None):
-    """The tree of a branch, ((path, bytes), ...); None: there is no such branch."""
+    """Returns the tree of a branch, ((path, bytes), ...); None: there is no such branch."""
     reply = world.ask("GET", tenant.hub(f"tree/{quoted(branch)}?recursive=true"), key, server=server)
     if reply.status == 404:
         return None
@@ -21,7 +21,7 @@ def tree_of(world, tenant, branch, key, server=None):
 
 
 def brief(tree):
-    """A short text of a tree for people: the first bytes of each file."""
+    """Returns a short text of a tree for people: the first bytes of each file."""
     return None if tree is None else {path: content[:8].decode(errors="replace") for path, content in tree}
 
 

@@ -1,4 +1,4 @@
-"""What is kept: xorbs until their grace time is over, and nothing in the folder or the log that should not be there."""
+"""The store keeps xorbs until their grace time is over, and its folder and log have nothing that should not be there."""
 
 import contextlib
 import json
@@ -9,10 +9,11 @@ from pathlib import Path
 
 import cairn
 
+from ..engines import sockets_to_engines
 from ..parts import require, rule, rule_of_the_end
 
-CLOSED_AFTER_S = 10  # on a busy machine the daemon sees late that its clients have hung up
-DESCRIPTORS_MORE = 12  # than at a process's first rest, for connections that it has not closed yet
+CLOSED_AFTER_S = 10  # on a busy machine the daemon notices late that its clients have hung up
+DESCRIPTORS_MORE = 12  # more than at a process's first rest, for connections that it has not closed yet
 
 
 @rule
@@ -29,33 +30,39 @@ def a_stored_xorb_is_there_for_its_grace(world):
 
 @rule
 def descriptors_are_given_back(world):
-    """The daemon's open descriptors do not grow. Those of objects, which are kept open, and of the index do not count."""
-    known = world.descriptors.setdefault(world.server.starts, len(open_descriptors(world)))
-    ends = time.monotonic() + CLOSED_AFTER_S
-    while len(kept := open_descriptors(world)) > known + DESCRIPTORS_MORE and time.monotonic() < ends:
-        world.ask("GET", "/health")
-    require(len(kept) <= known + DESCRIPTORS_MORE, "descriptors_are_given_back", lambda: f"{known}, then {len(kept)}: {sorted(kept)}")
+    """A daemon's open descriptors do not grow. Those of objects, of the index, and of connections to engines do not count: the daemon keeps them open on purpose,
+    up to limits of their own."""
+    for daemon in world.daemons.all:
+        known = world.descriptors.setdefault((daemon, daemon.starts), len(open_descriptors(world, daemon)))
+        ends = time.monotonic() + CLOSED_AFTER_S
+        while len(kept := open_descriptors(world, daemon)) > known + DESCRIPTORS_MORE and time.monotonic() < ends:
+            world.ask("GET", "/health", server=daemon)
+        require(len(kept) <= known + DESCRIPTORS_MORE, "descriptors_are_given_back", lambda known=known, kept=kept: f"{known}, then {len(kept)}: {sorted(kept)}")
 
 
-def open_descriptors(world):
-    folder, names = Path(f"/proc/{world.server.process.pid}/fd"), []
+def open_descriptors(world, daemon):
+    folder, names, to_engines = Path(f"/proc/{daemon.process.pid}/fd"), [], sockets_to_engines(world)
     for fd in folder.iterdir():
         with contextlib.suppress(FileNotFoundError):  # closed meanwhile
             names.append(os.readlink(fd))
-    return [name for name in names if not re.search(r"/index\.sqlite|/objects/../../[0-9a-f]{64}", name)]
+    return [name for name in names if name not in to_engines and not re.search(r"/index\.sqlite|/objects/../../[0-9a-f]{64}", name)]
 
 
 @rule_of_the_end
 def fsck_finds_nothing(world):
-    """Objects without a row are left by a killed upload, and do no harm."""
+    """A killed upload leaves objects without a row, which do no harm."""
     done = world.tool("fsck", "--json", "--data-dir", world.server.data, expect=(0, 65))
     found = [p for p in json.loads(done.stdout)["problems"] if p["kind"] != "object.alone"]
     require(not found, "fsck_finds_nothing", lambda: json.dumps(found)[:3000])
 
 
+def logs(world):
+    return [path for daemon in world.daemons.all for path in sorted(daemon.folder.glob("log*"))]
+
+
 @rule_of_the_end
 def a_log_has_no_secret(world):
-    for path in sorted(world.server.folder.glob("log*")):
+    for path in logs(world):
         text = path.read_text(errors="replace")
         for secret in world.secrets:
             require(secret.removeprefix("hf_") not in text, "a_log_has_no_secret", f"{path.name} has {secret[:12]}...")
@@ -63,14 +70,16 @@ def a_log_has_no_secret(world):
 
 @rule_of_the_end
 def no_sanitizer_complains(world):
-    """Logs of killed daemons count, too."""
-    for path in sorted(world.server.folder.glob("log*")):
+    """Reads the logs of all daemons, also of killed ones."""
+    for path in logs(world):
         text = path.read_text(errors="replace")
         require(not cairn.REPORTS.search(text), "no_sanitizer_complains", lambda text=text: text[-6000:])
 
 
 @rule_of_the_end
 def nothing_is_left_over(world):
-    """A disk that fails may keep the daemon from removing a file of tmp. The next start removes it."""
-    left = [path for path in world.server.left_overs() if not (path.startswith("tmp/") and world.counts.get("disk"))]
+    """A faulty disk may keep the daemon from removing a file of tmp; the next start removes it. Damaged objects stay for the operator to look at."""
+    found = [path for daemon in world.daemons.all for path in daemon.left_overs()]
+    may_be = tuple(folder for folder, fault in (("tmp/", "disk"), ("damaged/", "damaged_objects")) if world.counts.get(fault))
+    left = [path for path in found if not path.startswith(may_be)]
     require(not left, "nothing_is_left_over", str(left))

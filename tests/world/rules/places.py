@@ -1,4 +1,4 @@
-"""Each name leads to the repository that has or had it, for its owner, and to nothing for others."""
+"""Each name leads its owner to the repository that has or had it, and others to nothing."""
 
 from ..operations.hub import escaped
 from ..operations.places import NAMES, contents, places_key, seen

@@ -1,6 +1,7 @@
-"""Acknowledged files are readable as a whole by their tenant, and by nobody else. Refused or deleted files are not there."""
+"""Acknowledged files are readable as a whole by their tenant, and by nobody else. Refused or deleted files do not exist."""
 
 import plans
+import xet
 
 from ..operations.lfs import batch, place
 from ..parts import Abandoned, require, rule
@@ -15,7 +16,7 @@ def is_there(world, key, token, server=None):
         require(got == plans.content(file), "what_is_read_is_what_was_written", lambda: f"{key}: {len(got)} bytes, and others")
         return True
     if got.status == 403 and world.moment.clock_moved:
-        raise Abandoned  # the address expired, in a backup that is read beside a jump of the clock
+        raise Abandoned  # the address expired, because a backup is read while the clock jumps
     require(got.status == 404, "what_was_acknowledged_is_readable", lambda: f"{key}: {got} {got.body!r}")
     return False
 
@@ -31,15 +32,16 @@ def what_was_acknowledged_is_readable(world):
 
 @rule
 def nobody_reads_what_is_another_s(world):
-    """One token of each tenant asks for everybody's files, by every way to a file."""
-    ways = ("/v1/reconstructions/{}", "/v2/reconstructions/{}", "/v1/info/{}", "/v1/files/{}", "/v1/reconstructions?file_id={}")
+    """One token of each tenant requests everybody's files, by every route to a file."""
+    ways = ("/v1/reconstructions/{}", "/v2/reconstructions/{}", "/v1/info/{}", "/v1/files/{}", "/v1/reconstructions?file_id={}", "/v1/files/by-sha256/{sha256}")
+    sha256 = {key[2]: xet.text(world.memory.thing(key).sha256) for key in world.memory.keys("file")}
     for tenant in world.tenants:
         token = world.token(tenant, "read")
         own = {key[2] for key in world.memory.keys("file") if key[1] == tenant.repo}
         others = sorted({key[2] for key in world.memory.keys("file")} - own)
         for n, name in enumerate(others):
             way = ways[n % len(ways)]
-            reply = world.ask("HEAD" if "files" in way else "GET", way.format(name), token)
+            reply = world.ask("HEAD" if "/v1/files/{}" in way else "GET", way.format(name, sha256=sha256[name]), token)
             hidden = reply.status == 404 or (reply.status == 200 and reply.json().get("files") == {})
             require(hidden, "nobody_reads_what_is_another_s", lambda reply=reply, name=name, tenant=tenant: f"{tenant.name} asked about {name}: {reply} {reply.body!r}")
 
@@ -66,7 +68,7 @@ def a_list_has_all_and_no_more(world):
 
 @rule
 def objects_of_git_lfs_are_readable(world):
-    """Each tenant reads its own."""
+    """Each tenant reads their own objects."""
     for key in world.memory.keys("lfs"):
         data = world.memory.thing(key)
         told = batch(world, next(t for t in world.tenants if t.repo == key[1]), "download", data)
