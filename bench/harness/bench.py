@@ -14,7 +14,7 @@ from harness.measure import Memory, Quiet, Run, Syncs, busy_s, disk_syncs_a_seco
 from harness.server import Server, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
-QUIET_S = 300  # seconds that a whole run waits for quiet moments at most
+QUIET_S = 300  # most seconds that a whole run waits for quiet moments
 
 
 class LeftOut(Exception):
@@ -150,7 +150,7 @@ class Bench:
         )
 
     def _first_of(self, targets):
-        """The first target alone. It is sent without a time limit, because on a busy machine no reply might come within one."""
+        """Returns the first target alone. The load sends it without a time limit, because on a busy machine no reply might come within one."""
         path = self.tmp / "first.tsv"
         with open(targets) as lines:
             path.write_text(lines.readline())

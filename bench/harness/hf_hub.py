@@ -11,7 +11,7 @@ os.environ |= {"HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF
 import hf_xet  # noqa: E402
 import huggingface_hub  # the library reads the address when it is loaded # noqa: E402
 
-# The library loads a module when one of its names is first used. That is done here, because it is not a part of a call.
+# The library loads a module when one of its names is first used. Load them here, because loading is not a part of a call.
 _ = huggingface_hub.snapshot_download, huggingface_hub.HfApi, huggingface_hub.hf_hub_download
 
 began, began_cpu = time.monotonic(), time.process_time()

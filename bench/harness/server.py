@@ -13,7 +13,7 @@ from pathlib import Path
 from harness.measure import cpu_s, user_s
 
 
-# For builds with sanitizers. The library that counts syncs is loaded before ASan's.
+# For builds with sanitizers: the library that counts syncs is loaded before ASan's.
 SANITIZERS = {"ASAN_OPTIONS": "verify_asan_link_order=0", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 
 
@@ -84,7 +84,7 @@ class Server:
         return float(re.search(rf"^{name} (\S+)$", self.get("/metrics").decode(), re.M)[1])
 
     def kill(self):
-        """Kills the server, which cannot write anything more."""
+        """Kills the server, so that it cannot write anything more."""
         self.running.remove(self)
         self.process.kill()
         self.process.wait()

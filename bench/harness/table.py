@@ -1,5 +1,6 @@
 """Rows of figures, written as tables into RESULTS.md; and the columns that most scenarios have."""
 
+import json
 from pathlib import Path
 
 from harness.measure import MISSED, REACHED, Goal, Spread, median
@@ -8,7 +9,8 @@ RESULTS = Path(__file__).resolve().parents[1] / "RESULTS.md"
 
 
 def markdown(rows):
-    """The rows as a table. Its columns are the keys of all rows, in the order in which they first came. A row without a key leaves the cell empty."""
+    """Returns the rows as a table. Its columns are the keys of all rows, in the order in which they first came. A row without a key leaves the cell
+    empty."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     return lines + ["| " + " | ".join(str(row.get(column, "")) for column in columns) + " |" for row in rows]
@@ -16,6 +18,12 @@ def markdown(rows):
 
 def one_line(row):
     return "  " + "; ".join(f"{key}: {value}" for key, value in row.items())
+
+
+def json_line(name, row):
+    """Returns a row as JSON: its scenario, and its cells as text. A spread is an object of numbers."""
+    cells = {key: vars(value) if isinstance(value, Spread) else str(value) for key, value in row.items()}
+    return json.dumps({"scenario": name, **cells})
 
 
 def _place(text, name):

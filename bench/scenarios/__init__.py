@@ -5,7 +5,7 @@ Goal). The runner makes the table of them and, of the columns "rate, of X's" and
 place for the table of each: two comments, `<!-- NAME: written by bench/run -->` and `<!-- end -->`.
 """
 
-from scenarios import cores, fair, fetch, fold, growth, hub, many, memory, packs, pages, plan, push, query, ratios, read, scale, shards, starve, tiledb, tls, verify, xorbs
+from scenarios import cores, fair, fetch, fold, growth, hub, many, memory, mirror, packs, pages, plan, push, query, ratios, read, scale, shards, starve, tiledb, tls, verify, xorbs
 
 SCENARIOS = {
     "verify": verify.verify,
@@ -29,6 +29,7 @@ SCENARIOS = {
     "hub_small": hub.hub_small,
     "hub_large": hub.hub_large,
     "hub_lfs": hub.hub_lfs,
+    "mirror": mirror.mirror,
     "pages": pages.pages,
     "cores": cores.cores,
     "many": many.many,

@@ -28,7 +28,7 @@ def _threads_ns(server):
 
 
 def _name(at, path):
-    """The function at an address, if the file has line numbers (otherwise the name is only the nearest one that is known); else the file."""
+    """Returns the function at an address, if the file has line numbers (otherwise the name is only the nearest one that is known); else the file."""
     if shutil.which("addr2line"):
         function, line = subprocess.check_output(["addr2line", "-f", "-e", path, at], text=True).splitlines()[:2]
         if not line.startswith("??"):

@@ -1,4 +1,4 @@
-"""How one client's heavy work delays everybody else's small requests."""
+"""The delay of everybody else's small requests by one client's heavy work."""
 
 import contextlib
 import json

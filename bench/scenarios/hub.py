@@ -52,11 +52,11 @@ def hub_rows(bench):
         yield row
 
 
-def _import(bench, server, folder):
+def _import(bench, server, folder, repository=REPOSITORY):
     """Imports the files into the repository. @return the commit"""
-    argv = [bench.build / "cli/cairn", "import", "--quiet", "--server", server.url, folder, REPOSITORY]
+    argv = [bench.build / "cli/cairn", "import", "--quiet", "--server", server.url, folder, repository]
     subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
-    return json.loads(server.get(f"/api/models/{REPOSITORY}"))["sha"]
+    return json.loads(server.get(f"/api/models/{repository}"))["sha"]
 
 
 def _small_files(bench, n):
@@ -82,7 +82,7 @@ def hub_heads(bench):
 def _static(bench, server, files, commit):
     """nginx with the files of one commit and the other answers that the library needs, all as files."""
     root = bench.folder("static")
-    # The library asks for these before the files. They are stored as the daemon answered them.
+    # Before the files, the library requests these. They are stored as the daemon answered them.
     api = root / "api/models" / REPOSITORY
     for path in (f"revision/{commit}", "revision/main", f"tree/{commit}"):
         (api / path).parent.mkdir(parents=True, exist_ok=True)

@@ -61,7 +61,7 @@ def _idle_row(bench):
 
 
 def _wait_in_line(server, n):
-    """Opens n connections, each of which has had one answer and is idle. They come from several addresses, as if from many clients."""
+    """Opens n connections. Each has had one answer and is idle. They come from several addresses, as if from many clients."""
     request = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
     connections = []
     for i in range(n):

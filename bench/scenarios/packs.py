@@ -7,8 +7,8 @@ from harness.measure import Goal, Spread
 
 
 def packs(bench):
-    """Packing until the pack is durable and the command answers, against copying the same bytes into one file with fsync: wall time, in turns. Look-ups in
-    packs: processor time."""
+    """Packing until the pack is durable and the command answers, against copying the same bytes into one file with fsync: wall time, in turns. Then
+    look-ups in packs: processor time."""
     program = bench.program("bench_pack")
     for n, size, name in ((bench.pick(32, 2), 16 << 20, "16 MiB"), (bench.pick(5000, 50), 8192, "8 KiB")):
         runs = []

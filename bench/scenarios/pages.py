@@ -1,4 +1,4 @@
-"""Pages of a full store: the home page with many repositories, a file with its chunk map, and what fills the disk."""
+"""Pages of a full store: the home page with many repositories, a file with its chunk map, and the disk's usage."""
 
 import base64
 import hashlib
@@ -45,7 +45,7 @@ def _fill_repositories(bench, server, key, n):
 
 
 def _as_whom(path, token):
-    """The targets that bench_make wrote, with this token in each."""
+    """Returns the targets that bench_make wrote, with this token in each."""
     lines = [line.split("\t") for line in path.read_text().splitlines()]
     return [(method, target, _as(token), body, 200) for method, target, _, body in lines]
 
@@ -100,7 +100,7 @@ def _page(bench, server, key, what, path, most_ms, must):
 
 
 def pages(bench):
-    """Pages of an operator, one after the other on one connection, and the figures behind the page of the disk."""
+    """Pages of an operator, one after the other on one connection, and the figures behind the page of the disk's usage."""
     n_repositories, n_owners, n_terms, n_others = bench.pick((10_000, 1000, 10_000, 999), (120, 10, 100, 20))
     keys = bench.folder("keys")
     secret = keys / "hs256"

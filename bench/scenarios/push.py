@@ -12,7 +12,7 @@ from scenarios.fetch import HARNESS, _in_memory
 
 MIB = 1 << 20
 LARGE_MIB = 1000
-# For each row: how many files, of how many bytes, of which content.
+# For each row: the number of files, the bytes of each, and the kind of content.
 SHAPES = {
     f"one of {LARGE_MIB:,} MiB, random": (1, LARGE_MIB * MIB, "random"),
     "8 of 32 MiB, random": (8, 32 * MIB, "random"),

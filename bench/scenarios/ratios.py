@@ -1,4 +1,4 @@
-"""Figures that `bench/run --quick` judges. They do not depend on what else runs on the machine."""
+"""Figures that `bench/run --quick` judges. They do not depend on other load of the machine."""
 
 import json
 import os
@@ -11,29 +11,31 @@ from concurrent.futures import ThreadPoolExecutor
 from harness.bench import LeftOut, Slower
 from harness.server import Server
 from harness.table import kept
+from scenarios.hub import REPOSITORY, _import, _small_files
 from scenarios.query import chunk_path
 from scenarios.shards import SHAPES
 
 LEAST = 0.9  # least share of the table's figure
 COLUMN = "instructions a request"
+HUB_FILES = 100
 COUNTED = 400  # requests for each path, on one connection
-# Functions in which a request runs, none of which calls another. What other threads do meanwhile is not counted.
+# Functions in which a request runs, none of which calls another. Work of other threads meanwhile is not counted.
 REQUEST = ("http_on_uri", "http_on_request", "http_on_done", "route_job_work")
 WRITER = ("writer_commit",)  # the additional work of a write, on the index's thread
-# Not counted: its first call opens a connection to the index, which costs as much as hundreds of requests, unless another thread has left one idle by
-# chance.
+# Not counted: its first call opens a connection to the index, which costs as much as hundreds of requests, unless another thread happens to have left one
+# idle.
 LEFT_OUT = "cairn_pool_take"
 NEW_SHARDS = {"small: 1 xorb of 20 chunks, 1 file": 200, "1 xorb of 1,000 chunks, 10 files": 100}  # how many shards of each shape
 # Settings that make the cost of a request constant: no verification runs beside it, and an epoch's last hour, in which answers are made anew, never comes.
 ALONE = ("--sandbox", "off", "--proof-rate", "0", "--epoch", "365d", "--gc-grace", "730d")
-# Keeps the C library from using string instructions: valgrind counts such an instruction once for each repetition, and whether they are used depends on the
-# processor and on addresses.
+# Keeps the C library from using string instructions. valgrind counts such an instruction once for each repetition, and their use depends on the processor
+# and on addresses.
 BY_VECTORS = {"GLIBC_TUNABLES": f"glibc.cpu.x86_rep_movsb_threshold={1 << 30}:glibc.cpu.x86_rep_stosb_threshold={1 << 30}"}
 AT_ONCE = min(2, os.cpu_count() or 1)  # counting instructions does not need a quiet machine
 
 
 class _Seed:
-    """A data folder with data to ask for, and for each path its targets with the functions to count in."""
+    """A data folder with data to request, and for each path its targets with the functions to count in."""
 
     def __init__(self, bench):
         self.bench, self.data = bench, bench.folder("counted")
@@ -46,15 +48,19 @@ class _Seed:
             files = (stored / "files").read_text().split()[:COUNTED]
             chunks = (stored / "chunks").read_text().split()
             fetches = [self._fetch(server, file) for file in files]
+            commit = _import(bench, server, _small_files(bench, HUB_FILES))
         numbers = random.Random(1)
         nobody = [f"{numbers.getrandbits(256):064x}" for _ in range(COUNTED)]
         self.paths = {
             "chunk query: miss": ([("GET", chunk_path(c), None, None, 404) for c in nobody], REQUEST),
-            # An answer is made once, and then cached.
+            # The first answer of each is made; later ones come from the cache.
             "chunk query: hit": ([("GET", chunk_path(c), None, None, 200) for c in 10 * chunks[: COUNTED // 10]], REQUEST),
             "plan of 1 term": ([("GET", f"/v2/reconstructions/{file}", None, None, 200) for file in files], REQUEST),
             "signed range": ([("GET", url, header, None, 206) for url, header in fetches], REQUEST),
             "shard sent again": (stored / "shards.tsv", REQUEST),
+            "hub: HEAD of a file": ([("HEAD", f"/{REPOSITORY}/resolve/{commit}/{i:04}.json", None, None, 200) for i in range(HUB_FILES)], REQUEST),
+            "hub: a page of a tree": ([("GET", f"/api/models/{REPOSITORY}/tree/main?limit=10", None, None, 200)] * HUB_FILES, REQUEST),
+            "hub: no such repository": ([("GET", f"/api/models/nobody/{i}", None, None, 404) for i in range(HUB_FILES)], REQUEST),
             **{f"shards: {name}": (made / "shards.tsv", REQUEST + WRITER) for name, made in new.items()},
         }
 

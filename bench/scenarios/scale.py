@@ -7,7 +7,6 @@ import time
 
 from harness.engines import Cluster, Engines, bare_postgres
 from harness.measure import Goal, Spread, in_turns
-from harness.table import load_row
 from scenarios.query import misses
 from scenarios.plan import N_TERMS
 
@@ -44,7 +43,8 @@ class _Shards:
 
 
 def _shards(bench, engines):
-    """Uploads of shards to three daemons and to one on the same index. And a program that writes the same rows directly into another index in PostgreSQL."""
+    """Uploads of shards to three daemons and to one on the same index, against a program that writes the same rows directly into another index in
+    PostgreSQL."""
     rounds = bench.rounds(5)
     of = _Shards(bench, 2 * rounds, bench.pick(900, 20))  # about a second, as long as the program: a new file of PostgreSQL's log takes a tenth of a second
     with Cluster(engines, 1) as empty:
@@ -119,9 +119,6 @@ def _plan(bench, engines):
         "CPU µs of the daemons": f"{Spread(r.cpu_us for r in runs['cairn']).median:,.0f}",
         "goal": Goal(ratio, 3, "times SQLite's", most=True),
     }
-
-
-# --- uploads and downloads of bytes -----------------------------------------------------------------------------------
 
 
 class _Curl:

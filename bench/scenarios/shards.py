@@ -3,7 +3,7 @@
 from harness.measure import Goal, in_turns
 from harness.table import load_row
 
-# The shape of a shard (XORBS CHUNKS FILES TERMS), and how many are made, which is more than a run sends.
+# The shape of a shard (XORBS CHUNKS FILES TERMS), and the number of shards made, which is more than a run sends.
 SHAPES = {
     "small: 1 xorb of 20 chunks, 1 file": ((1, 20, 1, 1), 8000),
     "1 xorb of 1,000 chunks, 10 files": ((1, 1000, 10, 1), 3000),
@@ -15,7 +15,7 @@ QUICK = ((1, 20, 2, 1), 40)
 
 
 class Prepared:
-    """Shards of one shape, and a data folder with their xorbs, of which each run uses a copy."""
+    """Shards of one shape, and a data folder with their xorbs. Each run uses a copy of the folder."""
 
     def __init__(self, bench, numbers, n):
         self.bench, self.n, self.seconds = bench, n, bench.seconds
@@ -26,7 +26,7 @@ class Prepared:
             bench.load(server, self.made / "xorbs.tsv", 32)
 
     def load(self, connections):
-        """Uploads into a new copy. Afterwards the daemon is killed, and the next one must have all that was acknowledged."""
+        """Uploads into a new copy. Afterwards the daemon is killed, and the next daemon must have every acknowledged shard."""
         bench = self.bench
         data = bench.copy(self.data, "data")
         with bench.cairnd(data, syncs=bench.syncs()) as server:

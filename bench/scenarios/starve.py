@@ -1,4 +1,4 @@
-"""How one account's largest commits and copies delay another account's commits, pages, reads and sign-in."""
+"""The delay of one account's commits, pages, reads and sign-in by another account's largest commits and copies."""
 
 import contextlib
 import http.client
@@ -101,8 +101,8 @@ class Victim:
 
 @contextlib.contextmanager
 def _under(bench, server, targets, connections, seconds, once):
-    """Runs the attack with bench_load. Yields a function that waits for its end, and returns how many answers were as expected and how many were not, with
-    the status of the last of these."""
+    """Runs the attack with bench_load. Yields a function that waits for its end. It returns how many answers were as expected and how many were not, and
+    the status of the last of the latter."""
     if not targets:
         yield lambda: {"requests": 0, "wrong": 0, "wrong_status": 0}
         return
@@ -119,7 +119,7 @@ def _under(bench, server, targets, connections, seconds, once):
 
 
 class Attack:
-    """What Mallory sends, and the repositories that it needs."""
+    """Mallory's requests, and the repositories that they need."""
 
     def __init__(self, bench, mallory):
         self.bench, self.mallory, self.n = bench, mallory, bench.pick(N_OPERATIONS, 50)
@@ -146,7 +146,7 @@ class Attack:
         return (method, path, self.key, self.bodies / body, status)
 
     def full(self, name):
-        """Makes a repository of as many files."""
+        """Makes a repository with as many files as it may have."""
         repo = self.mallory.make(name)  # it has a .gitattributes, too
         self._ask(f"/api/models/{repo}/commit/main", "source")
         return repo
@@ -186,7 +186,7 @@ class Attack:
         return sends
 
     def deletions(self):
-        """Each is on a branch of its own, since it can be made only once."""
+        """Each commit of a deletion is on a branch of its own, because it succeeds only once."""
         sends = []
         for i in range(self.bench.pick(200, 20)):
             self.mallory.ask("POST", f"/api/models/{self.source}/branch/b{i}", {})
@@ -198,7 +198,7 @@ class Attack:
 
 
 def _attacks(attack):
-    """@return the attacks by name: connections, and what makes the targets of bench_load"""
+    """@return the attacks by name: connections, and the function that makes the targets of bench_load"""
     n = f"{attack.n:,}"
     return {
         "nothing": (0, list),

@@ -50,7 +50,7 @@ def _row(bench, made, kind, n, connections):
     runs = in_turns(bench, bench.rounds(3), sides)
     size = (made / "x0").stat().st_size / 1e6
     row = load_row({"xorbs of": f"{kind}, {size:.1f} MB sent", "connections": connections}, runs, "MB/s", [("peer", 0.9)])
-    # Beside it, the limit that no way of receiving can avoid.
+    # The row also has the limit that no way of receiving can avoid.
     row["CPU of BLAKE3 + LZ4 alone, of ours"] = Spread(d / r.cpu_us for d, r in zip(decodes, runs["cairnd"]))
     row["the same, of ours outside of the kernel"] = Spread(d / max(1, u) for d, u in zip(decodes, users))
     return row
