@@ -19,6 +19,7 @@ enum mirror_ahead_phase {
 	MIRROR_AHEAD_FETCHES,
 };
 
+/** The request for one of the repository's files. */
 struct mirror_ahead_want {
 	struct cairn_mirror_want want; /* first */
 	struct mirror_ahead *of;

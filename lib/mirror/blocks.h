@@ -23,7 +23,7 @@ struct mirror_blocks {
 	uint64_t size_bytes;
 	struct mirror_run came[MIRROR_RUNS_MAX]; /* in order, apart from each other */
 	unsigned n_came;
-	/* Requested blocks; first is the first byte that has not arrived. An empty block is a free slot. */
+	/* Requested blocks. `first` is the block's first byte that has not arrived. An empty block is a free slot. */
 	struct mirror_run asked[MIRROR_BLOCKS_AT_ONCE];
 };
 
@@ -36,19 +36,20 @@ uint64_t mirror_blocks_reach(const struct mirror_blocks *b, uint64_t at);
 /** Was the byte at an offset requested, without having arrived? */
 bool mirror_blocks_is_asked(const struct mirror_blocks *b, uint64_t at);
 
-/** Chooses a block of bytes that neither arrived nor were requested: those for which a client waits, nearest to the
- * front; else the first after the front.
- * @param front  bytes before it were taken into the store @param ahead_bytes  a block for which no client waits begins
- *               at most this far past the front @param block_bytes  most bytes of the block
- * @param wanted  offsets at which clients wait; those before the front do not count
+/** Chooses a block of bytes that have neither arrived nor been requested. Prefers bytes for which a client waits, the
+ * nearest to the front first. If there are none, takes the first bytes after the front.
+ * @param front        bytes before it were taken into the store
+ * @param ahead_bytes  a block for which no client waits begins at most this far past the front
+ * @param block_bytes  most bytes of the block
+ * @param wanted       offsets at which clients wait; offsets before the front do not count
  * @return false: there is no such block */
 bool mirror_blocks_next(const struct mirror_blocks *b, uint64_t front, uint64_t ahead_bytes, uint64_t block_bytes,
 			const uint64_t *wanted, size_t n_wanted, struct mirror_run *out);
 
-/** Records that a block was requested. @param number  a free slot in asked */
+/** Records that a block was requested. @param number  a free slot in `asked` */
 void mirror_blocks_ask(struct mirror_blocks *b, unsigned number, const struct mirror_run *block);
-/** Records that the next n bytes of a block have arrived, at most the missing ones. @return true: the block is whole,
- * and its slot is free again */
+/** Records that the next `n` bytes of a block have arrived; `n` is at most the number that was missing. @return true:
+ * the block is whole, and its slot is free again */
 bool mirror_blocks_take(struct mirror_blocks *b, unsigned number, uint64_t n);
 
 #endif

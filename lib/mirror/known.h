@@ -12,7 +12,7 @@ struct mirror_stream;
 enum {
 	MIRROR_KNOWN_USED_MAX = 16,      /* most files recorded as sources of copied bytes */
 	MIRROR_FIRST_BYTES = 256 << 10,  /* bytes of the first block, if the plan may make others unnecessary */
-	MIRROR_COPY_BYTES_MAX = 8 << 20, /* bytes of a block in the store; then other work has its turn */
+	MIRROR_COPY_BYTES_MAX = 8 << 20, /* bytes of a block copied from the store; then other work has its turn */
 	MIRROR_PACKED_BLOCK_MIN = 8 << 20,
 	MIRROR_PACKED_FAILURES_MAX = 3, /* failed blocks of a file, after which all are fetched plain */
 };
@@ -46,8 +46,8 @@ struct mirror_known {
 	struct cairn_hash used[MIRROR_KNOWN_USED_MAX]; /* files from which bytes were copied */
 };
 
-/** Decides whether the mirror requests the plan of a long file, and whether blocks wait for it. Before its stream
- * fetches; on a worker. */
+/** Decides whether the mirror requests the plan of a long file, and whether blocks wait for the plan. Call it on a
+ * worker, before the file's stream fetches. */
 void mirror_known_begin(struct mirror_stream *s);
 /** Reads from an answer about the file whether the file has a plan, and then requests the plan. On net's thread;
  * without the lock. @param go_on  called, without the lock, when more of the plan was read */
@@ -66,8 +66,9 @@ CAIRN_MUST_USE enum cairn_status mirror_known_hop(const struct mirror_stream *s,
 /** Records in the index where chunks lie in a proved file. On a worker. Reports no failure: later files are then
  * fetched whole. */
 void mirror_known_keep(struct mirror_stream *s);
-/** Call it when a file turns out false. If bytes were copied or unpacked into it, or may have been by an earlier fetch,
- * drops all places of the files that they were copied from, and the next fetch does not request the plan. On a worker.
+/** Distrusts the sources of a file whose bytes turned out false. Does nothing if no bytes can have been copied or
+ * unpacked into the file, by this fetch or an earlier one. Otherwise drops all places of the files that they were
+ * copied from, and the next fetch does not request the plan. On a worker.
  * @return false: no bytes were copied or unpacked */
 bool mirror_known_was_false(struct mirror_stream *s);
 

@@ -57,8 +57,8 @@ struct cairn_mirror_options {
 CAIRN_MUST_USE enum cairn_status cairn_mirror_port(const struct cairn_mirror_options *options, uint16_t *port,
 						   struct cairn_diag *diag);
 
-/** Opens a mirror, with a thread of its own. Sends nothing to the upstream. @param options  upstream is copied, other
- * pointers are borrowed
+/** Opens a mirror, with a thread of its own. Sends nothing to the upstream.
+ * @param options  the member `upstream` is copied, other pointers are borrowed
  * @return as cairn_mirror_port(); CAIRN_E_USAGE the file of the rules cannot be read, or a line is not a rule
  *         (mirror.rules);
  *         CAIRN_E_NOMEM */
@@ -122,10 +122,10 @@ enum {
 	/* The same for one sender, so that nobody keeps others waiting. */
 	CAIRN_MIRROR_SENDER_FETCHES_MAX = 16,
 	CAIRN_MIRROR_SENDER_AT_ONCE_MAX = 8,       /* look-ups, as many short files, and as many long ones */
-	CAIRN_MIRROR_AHEAD_AT_ONCE_MAX = 4,        /* of each of these, those for which no client waits */
+	CAIRN_MIRROR_AHEAD_AT_ONCE_MAX = 4,        /* of each of these three, those for which no client waits */
 	CAIRN_MIRROR_SENDER_NEW_MAX = 64,          /* look-ups of new names at once; then one a second */
 	CAIRN_MIRROR_TOKEN_BYTES = 128,            /* bytes of a token of the upstream, with the zero */
-	CAIRN_MIRROR_ADMITS_S = 3600,              /* how long it is valid that a token was accepted */
+	CAIRN_MIRROR_ADMITS_S = 3600,              /* how long the upstream's answer that a token may read is valid */
 	CAIRN_MIRROR_ADMITS_CUT_OFF_S = 7 * 86400, /* the same while the upstream cannot be reached */
 };
 #define CAIRN_MIRROR_SHORT_BYTES_MAX  (UINT64_C(32) << 20) /* longer files are fetched through the spool, on disk */
@@ -254,10 +254,13 @@ bool cairn_mirror_reader_unwake(struct cairn_mirror_reader *r);
  * harmless. */
 void cairn_mirror_reader_free(struct cairn_mirror_reader *r);
 
-/** Begins to measure the room. Call it before the mirrored bytes are summed up for cairn_mirror_set_room(). */
+/** Begins to measure the room for further files. Call it before the mirrored bytes are summed up for
+ * cairn_mirror_set_room(). */
 void cairn_mirror_begin_room(struct cairn_mirror *mirror);
-/** Ends measuring the room: sets the bytes that are free, and those that would be free without mirrored files. Fetches
- * in progress reserve room for bytes that have not arrived. Before the first call there is no limit.
+/** Ends measuring the room. Fetches in progress reserve room for bytes that have not arrived. Before the first call
+ * there is no limit.
+ * @param bytes   free now
+ * @param most    would be free without mirrored files
  * @param offers  how much of further files is offered to uploaders; xorbs beyond that are withdrawn from the beginning
  *                (index/hub/mirror_offers.h) */
 void cairn_mirror_set_room(struct cairn_mirror *mirror, uint64_t bytes, uint64_t most, uint64_t offers);
@@ -313,7 +316,7 @@ struct cairn_mirror_here {
 bool cairn_mirror_here(struct cairn_mirror *mirror, const struct cairn_index_repo *repo, uint64_t files_max,
 		       struct cairn_mirror_here *out);
 
-/** Finds the largest mirrored repositories, or those that were read least lately.
+/** Finds the largest mirrored repositories, or those that were read least recently.
  * @return their number, up to `most`; 0: also if the index cannot be read */
 unsigned cairn_mirror_find_top(struct cairn_mirror *mirror, enum cairn_index_top top, struct cairn_index_mirrored *out,
 			       unsigned most);

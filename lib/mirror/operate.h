@@ -14,8 +14,8 @@ CAIRN_MUST_USE enum cairn_status cairn_mirror_find_repo(const struct cairn_hub *
 							struct cairn_index_repo *repo, struct cairn_index_commit *head,
 							struct cairn_diag *diag);
 
-/** Copies the next of several patterns, which are one per line. Pure. @param[in,out] at  moves past it @return false:
- * none is left */
+/** Copies the next pattern of a text that has one per line. Pure. @param[in,out] at  moves past the pattern @return
+ * false: none is left */
 bool cairn_mirror_next_pattern(const char **at, char out[static CAIRN_INDEX_INCLUDE_MAX + 1]);
 
 /** Does a path match one of the patterns? @param patterns  one per line, with "*" and "?" for any characters, also for

@@ -44,7 +44,7 @@ enum mirror_fetch_kind {
 struct mirror_grant {
 	uint8_t key[CAIRN_SHA256_BYTES]; /* hash of the repository's name and the token */
 	int64_t asked_ms;                /* 0: this place is free */
-	int64_t repo;                    /* that was here then; 0: none */
+	int64_t repo;                    /* the repository in the index at that time; 0: none */
 };
 
 /** The room for further files, in bytes. It is measured anew now and then. */
@@ -58,9 +58,9 @@ struct mirror_room {
 	uint64_t wanted;   /* for the largest file that did not fit since this was last read */
 };
 
-/** The time from which each sender may act again: each account, and each address of those without one. A keyed hash of
- * the sender's number gives its slot, so that nobody can choose whose slot to use up. Two accounts, or two addresses,
- * may share a slot by chance, and thus a limit. An account and an address never do. */
+/** The time from which each sender may act again. A sender is an account, or the address of a client without one. A
+ * keyed hash of the sender's number gives its slot, so that nobody can choose whose slot to use up. Two accounts, or
+ * two addresses, may share a slot by chance, and thus a limit. An account and an address never do. */
 struct mirror_senders {
 	uint8_t key[CAIRN_HASH_BYTES];
 	int64_t account_ms[MIRROR_SENDERS], address_ms[MIRROR_SENDERS];
@@ -92,7 +92,7 @@ struct mirror_fetch {
 
 	struct mirror_fetch *next;
 	uint8_t key[CAIRN_SHA256_BYTES];
-	uint64_t holds_s; /* how long a success is not repeated; 0: the index, or another place, shows it */
+	uint64_t holds_s; /* how long a success is remembered; 0: not here, because the index or another place has it */
 	bool is_file, begun;
 	int64_t begun_ms;
 	uint64_t fetched_bytes;  /* bytes that the upstream sent for a file */
@@ -155,8 +155,9 @@ void mirror_join_tick(void *mirror);
 bool mirror_sender_may(struct mirror_senders *senders, const struct cairn_mirror_want *want, unsigned burst);
 /** Ends the fetches that have not begun. Call it after net was stopped. */
 void mirror_join_stop(struct cairn_mirror *m);
-/** Joins a request to the fetch with the same key, or makes a fetch. @param text  the key; begin makes the first call
- *  */
+/** Joins a request to the fetch with the same key, or makes a fetch.
+ * @param text   the key
+ * @param begin  makes the first call of a new fetch */
 void mirror_join(struct cairn_mirror *m, struct cairn_mirror_want *want, const char *text, bool is_file,
 		 void (*begin)(struct mirror_fetch *f));
 /** Drops the outcome of the fetch with this key, so that the next request asks the upstream again. */
@@ -216,22 +217,22 @@ bool mirror_take_rule(struct cairn_mirror *m, struct cairn_mirror_want *want);
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND the namespace is an account of this server (mirror.local); as index */
 CAIRN_MUST_USE enum cairn_status mirror_rows_find(struct mirror_fetch *f, struct cairn_index_repo *here,
 						  struct cairn_index_commit *commit, struct cairn_diag *diag);
-/** Gives a repository in the index the gate that the upstream's has, and makes it private if that is; opens nothing. To
- * be called before the new tree is fetched: the files that are here may be for few now.
+/** Closes a repository in the index as far as the upstream has closed its own: sets the gate, and makes it private.
+ * Opens nothing. Call it before the new tree is fetched, so that meanwhile nobody reads files who no longer may.
  * @param here  the repository from mirror_rows_find() */
 CAIRN_MUST_USE enum cairn_status mirror_rows_close(const struct mirror_fetch *f, const struct cairn_index_repo *here,
 						   struct cairn_diag *diag);
 /** Sets the branch or tag that the fetch looked up to a commit in the index. On a worker. */
 CAIRN_MUST_USE enum cairn_status mirror_rows_name(struct mirror_fetch *f, const struct cairn_index_repo *here,
 						  const struct cairn_index_commit *commit, struct cairn_diag *diag);
-/** Must a repository in the index be made anew? So it must if its commits were fetched for fewer askers than may read
- * it now, or if the upstream has another repository with its name. */
+/** Must a repository in the index be replaced by a new one? Yes, if its commits were fetched for fewer askers than may
+ * read it now, or if the upstream has another repository with its name. */
 bool mirror_rows_is_another(const struct mirror_fetch *f, const struct cairn_index_repo *here);
-/** Removes a repository and makes it anew, with the operator's wishes for it. On a worker. */
+/** Removes a repository and makes a new one, with the operator's settings of the old one. On a worker. */
 CAIRN_MUST_USE enum cairn_status mirror_rows_replace(struct mirror_fetch *f, const struct cairn_index_repo *here,
 						     struct cairn_diag *diag);
-/** Notes that a look with an asker's own token has brought the repository. If the upstream let the token in before, it
- * need not be asked again. */
+/** Records that a look-up with an asker's own token has added the repository to the index. If the upstream accepted
+ * the token before, it need not be asked again. */
 void mirror_grant_brought(const struct mirror_fetch *f, int64_t repo);
 /** Writes the commit with the tree of the fetch, and the repository if it is not here. On a worker. */
 CAIRN_MUST_USE enum cairn_status mirror_rows_write(struct mirror_fetch *f, const struct cairn_index_repo *here,

@@ -25,14 +25,15 @@ struct mirror_plan_sight {
 	uint32_t looks; /* remaining look-ups; 0: all further chunks count as missing */
 	/** Finds the places of a xorb, which are borrowed until the next call. @return their number */
 	uint32_t (*places)(void *ctx, const struct cairn_hash *xorb, const struct cairn_index_chunk_place **out);
-	/** Measures the bytes before chunk at of a place, and those of chunks [at, past). @return false: its file
-	 * cannot be read */
+	/** Measures the bytes of a place before its chunk number `at`, and those of its chunks [at, past). @return
+	 * false: the place's file cannot be read */
 	bool (*measure)(void *ctx, const struct cairn_index_chunk_place *place, uint32_t at, uint32_t past,
 			uint64_t *before, uint64_t *bytes);
 };
 
-/** Finds the bytes of a term that are in the store: chunks from its beginning on, and chunks up to its end. The plan
- * has no offsets of chunks between. If places contradict the term's length, nothing of the term counts.
+/** Finds the bytes of a term that are in the store: chunks from its beginning on, and chunks up to its end. It cannot
+ * place chunks between these, because the plan does not have their offsets. If places contradict the term's length,
+ * nothing of the term counts.
  * @param offset  offset of the term in the file  @return number of runs, which are in order */
 uint32_t mirror_plan_look_up(const struct mirror_plan_term *term, uint64_t offset, struct mirror_plan_sight *sight,
 			     struct mirror_known_run out[static MIRROR_PLAN_TERM_RUNS]);
@@ -57,14 +58,16 @@ const struct mirror_known_run *mirror_known_runs_cover(const struct mirror_known
 /** Removes the run that contains a byte, if there is one. */
 void mirror_known_runs_drop(struct mirror_known_runs *runs, uint64_t at);
 
-/** Is it better to fetch ranges of xorbs than the bytes that they unpack to? Not to save a twentieth, because unpacking
- * takes time, and the ranges of neighbours overlap. */
+/** Is it better to fetch ranges of xorbs than the bytes that they unpack to? Not if that saves a twentieth or less,
+ * because unpacking takes time, and the ranges of neighbours overlap. */
 static inline bool mirror_packed_pays(uint64_t packed_bytes, uint64_t bytes)
 {
 	return packed_bytes > 0 && packed_bytes < bytes - bytes / 20;
 }
-/** Adds the runs for which ranges of xorbs are better, estimating each term of a plan from one on.
- * @param offset  offset of that term in the file  @param[out] out  at of each is its first
+/** Adds the runs of a file that are better fetched as ranges of xorbs. Estimates each term of the plan from a term on.
+ * @param from      number of the first term to estimate
+ * @param offset    offset of that term in the file
+ * @param[out] out  gets the runs; `at` of a run equals its `first`
  * @return CAIRN_OK; CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status mirror_plan_packed(const struct mirror_plan *plan, uint32_t from, uint64_t offset,
 						    struct mirror_known_runs *out);

@@ -44,8 +44,7 @@ void mirror_rules_fini(struct mirror_rules *rules);
  * and "?" for any characters, the slash included. The prefix "models:", "datasets:", "spaces:" or "kernels:" limits it
  * to one kind. gated=org:NAME needs a token, whose holder has accepted the upstream's terms for the members.
  * @param text  ended by a zero; borrowed until the rules are freed, and changed
- * @return CAIRN_OK; CAIRN_E_USAGE (mirror.rules); CAIRN_E_NOMEM
- *  */
+ * @return CAIRN_OK; CAIRN_E_USAGE (mirror.rules); CAIRN_E_NOMEM */
 CAIRN_MUST_USE enum cairn_status mirror_rules_parse(struct mirror_rules *out, char *text, struct cairn_diag *diag);
 
 /** Finds the first rule that matches the name, ignoring case. If there are no rules, a rule that allows everything

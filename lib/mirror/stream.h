@@ -34,7 +34,7 @@ struct mirror_slot {
 	/* Of the call: */
 	struct mirror_hop hop;
 	unsigned n_hops;
-	bool known_hop; /* it began at the stream's hop, without a redirect */
+	bool known_hop; /* the call began at the stream's hop, without a redirect */
 	bool fits;      /* its Content-Range was compared */
 	bool is_wrong;
 	bool is_here;   /* the block is copied from a file in the store; there is no call */
@@ -101,7 +101,8 @@ static inline bool mirror_stream_fetches(const struct mirror_stream *s)
 	return s->f != NULL && !s->follows;
 }
 
-/** Returns the end of the bytes in the store. Past the front while that reads old parts. Called with the lock. */
+/** Returns the end of the bytes in the store. It is past the front while the work still reads the parts of earlier
+ * fetches. Called with the lock. */
 static inline uint64_t mirror_stream_stored(const struct mirror_stream *s)
 {
 	return s->front > s->parts_end ? s->front : s->parts_end;
@@ -138,7 +139,8 @@ bool mirror_copy_block(struct mirror_slot *slot);
 
 /** Submits the work, if bytes at the front wait for it, or a look-up is due. Without the lock. */
 void mirror_stream_feed(struct mirror_stream *s);
-/** Ends the requests that wait for the first bytes of the file, which have arrived. Once. Without the lock. */
+/** Ends the requests that wait for the first bytes of the file, which have arrived. Later calls do nothing. Without the
+ * lock. */
 void mirror_stream_begun(struct mirror_stream *s);
 /** Ends the stream: the file is complete, or has failed. Later calls do nothing. Without the lock. */
 void mirror_stream_end(struct mirror_stream *s, enum cairn_status status, const struct cairn_diag *diag);
@@ -167,8 +169,8 @@ CAIRN_MUST_USE enum cairn_status mirror_receive(struct cairn_mirror *m, const st
 						struct cairn_hub_ingest **out, struct cairn_diag *diag);
 /** Requests blocks of all streams, up to the limits. Without the lock. */
 void mirror_ask_blocks(struct cairn_mirror *m);
-/** Ends streams that were put off; resumes work, readers and blocks whose time has come. On net's thread. @return
- * milliseconds until the next call */
+/** Ends streams for which no client waits while the upstream wants a pause. Resumes work, readers and blocks whose time
+ * has come. On net's thread. @return milliseconds until the next call */
 int mirror_streams_tick(struct cairn_mirror *m);
 /** Ends all streams. Call it after mirror_net_stop(). */
 void mirror_streams_stop(struct cairn_mirror *m);

@@ -16,12 +16,12 @@ enum {
 struct mirror_unpack {
 	const struct mirror_packed *packed; /* borrowed */
 	struct cairn_codec *codec;          /* borrowed */
-	/** Receives bytes of the stretch; at is their offset in it. In any order, each byte once.
-	 * @return false: end it */
+	/** Receives bytes of the stretch, in any order, each byte once. @param at  offset of the bytes in the stretch
+	 * @return false: stop unpacking */
 	bool (*write)(void *ctx, uint64_t at, const uint8_t *bytes, size_t len);
 	void *ctx;
 
-	uint32_t range, chunk;                  /* the one that is arriving */
+	uint32_t range, chunk;                  /* numbers of the range and the chunk that are arriving */
 	uint64_t left;                          /* bytes of the range that have not arrived */
 	uint32_t done[MIRROR_PACKED_TERMS_MAX]; /* bytes of each term that were unpacked */
 	size_t n_held;

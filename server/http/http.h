@@ -17,15 +17,17 @@
  *   route->body()   called for each piece of the body, as it arrives. Only if the route takes a body.
  *   route->done()   the body is complete: reply now, or http_suspend() and reply from the callback given there.
  *   route->free()   the request has ended, however it ended: release the state. Called once if there is one.
- * Any of head(), body(), done() and the resumed callback may reply (http_reply_...). A reply before the body is
- * complete is an error, and borrows nothing of the state, which is released at once. If at most 1 MiB is still to come,
- * the rest is read and dropped before the reply. A longer body costs the connection. If head() refuses, the body is not
- * read. If body() refuses, the reply is sent at once and the rest dropped. After a reply only free() is called. */
+ * Any of head(), body(), done() and the resumed callback may reply (http_reply_...). After a reply only free() is
+ * called.
+ * A reply before the body is complete must be an error. It must not borrow from the state, which is released at once.
+ * If at most 1 MiB is still to come, the rest is read and dropped before the reply. A longer body costs the connection.
+ * If head() refuses, the body is not read. If body() refuses, the reply is sent at once and the rest dropped. */
 struct cairn_workers;
 struct http_request;
 struct http_server;
 
-/** The form of a family's errors. Errors without a route have the first form, unless the option family differs. */
+/** The form of errors, which a route chooses. Errors of paths without a route have the first form, unless the option
+ * `family` chooses another. */
 enum http_error_shape {
 	HTTP_ERRORS_CAS, /* {"error":{"code","message","offset"?,"expected"?,"actual"?},"request_id"} */
 	/* {"error":message,"code","request_id"}, and the message as X-Error-Message: the clients would show an object
@@ -84,7 +86,7 @@ void *http_app(const struct http_request *req);
 /** Returns the request's server. Requests may arrive before http_server_start() has returned the server. */
 const struct http_server *http_server_of(const struct http_request *req);
 
-/** Ignores a body: the body() of a route that accepts one without need. */
+/** Ignores a piece of a body. For the member `body` of a route that accepts a body but does not need it. */
 void http_ignore_body(struct http_request *req, const uint8_t *bytes, size_t len);
 
 /** Sets the state of the route, which route->free() gets at the end. */
@@ -97,8 +99,8 @@ const char *http_path_arg(const struct http_request *req, const char *name);
 /** Returns the pattern that the request's path matched. Never NULL in a route's callbacks. */
 const char *http_pattern(const struct http_request *req);
 
-/** Returns the first query argument of this name, decoded; NULL: absent. http_query_each() calls visit for each
- * argument of that name, in order, until visit returns false. */
+/** Returns the first query argument of this name, decoded; NULL: absent. http_query_each() calls `visit` for each
+ * argument of that name, in order, until `visit` returns false. */
 const char *http_query_arg(const struct http_request *req, const char *name);
 void http_query_each(const struct http_request *req, const char *name, bool (*visit)(void *ctx, const char *value),
 		     void *ctx);
@@ -107,20 +109,22 @@ void http_query_each(const struct http_request *req, const char *name, bool (*vi
 void http_query_each_pair(const struct http_request *req, void (*visit)(void *ctx, const char *name, const char *value),
 			  void *ctx);
 
-/** Reads a query argument as a number, with cairn_decimal_parse(). @param[in,out] out  unchanged if the argument is
- * absent @return false: it is present, but no number from min to max; nothing was replied, and out is unchanged */
+/** Reads a query argument as a number, with cairn_decimal_parse(). Does not reply.
+ * @param[in,out] out  unchanged if the argument is absent
+ * @return false: the argument is present, but no number from `min` to `max`; `out` is unchanged */
 bool http_query_number(const struct http_request *req, const char *name, uint64_t min, uint64_t max, uint64_t *out);
 /** Does what http_query_number() does, but ignores bad values, as clients expect of lists that are divided into pages.
- * @return 0: absent, or no number up to max */
+ * @return 0: absent, or no number up to `max` */
 uint64_t http_query_number_or_0(const struct http_request *req, const char *name, uint64_t max);
 
-/** Returns a request header; NULL: absent. Case does not count in names. */
+/** Returns a request header; NULL: absent. Names of headers ignore case. */
 const char *http_header(const struct http_request *req, const char *name);
 /** Return If-None-Match and Cookie, as http_header() does, but without a search. */
 const char *http_if_none_match(const struct http_request *req);
 const char *http_cookies(const struct http_request *req);
-/** Does If-None-Match name an ETag, alone or in a list, or all ("*")? @param if_none_match  NULL: not sent
- *  @param etag  with its quotes */
+/** Does If-None-Match name an ETag, alone or in a list, or all ("*")?
+ * @param if_none_match  NULL: not sent
+ * @param etag           with its quotes */
 bool http_has_etag(const char *if_none_match, const char *etag);
 /** Does If-Match name other ETags, but not this one? Then the client has a part of other bytes: refuse the request with
  * http_reply_other_etag(). Weak ETags ("W/...") name no bytes. */
@@ -149,8 +153,8 @@ void http_sender(const struct http_request *req, struct cairn_hash *out);
 /** Returns a number for the sender, with which the workers take turns between senders (base/workers.h). */
 uint64_t http_turn(const struct http_request *req);
 
-/** Counts the request for the account in a signed address, or for its API key if the address has no account (0: none),
- * as if that key had been sent. @return false: the account or key exceeds its rate; an error was replied */
+/** Counts the request for the account that a signed address names, or for the API key if it names no account (0:
+ * none), as if that key had been sent. @return false: the account or key exceeds its rate; an error was replied */
 bool http_count_for(struct http_request *req, int64_t account, int64_t key);
 
 /** Returns the id for replies and logs: X-Request-Id, else X-Amzn-Trace-Id, if valid; else an id of this server. */
@@ -160,13 +164,14 @@ const char *http_request_id(const struct http_request *req);
 void http_base_url(const struct http_request *req, char *out, size_t out_len);
 
 /** Stops watching the connection until http_resume(). resumed() then runs on the request's thread, and replies. Call
- * from done() or a resumed callback. Afterwards only hand the request to another thread. @return false: the server is
- * closing; a 503 was replied, and nothing must be handed over */
+ * from done() or a resumed callback. After this call, do nothing but hand the request to another thread.
+ * @return false: the server is closing; a 503 was replied, and the request must not be handed over */
 bool http_suspend(struct http_request *req, void (*resumed)(struct http_request *req));
 
-/** Pauses the body until http_resume(). Call in body(). Afterwards only hand the request to another thread. The next
- * body() or done() sees that thread's results. The pause does not count for the client's deadline. @return false: the
- * server is closing and a 503 was replied, or the connection is lost; nothing must be handed over */
+/** Pauses the body until http_resume(). Call in body(). After this call, do nothing but hand the request to another
+ * thread. The next body() or done() sees that thread's results. The pause does not count for the client's deadline.
+ * @return false: the server is closing and a 503 was replied, or the connection is lost; the request must not be handed
+ *         over */
 bool http_hold_body(struct http_request *req);
 
 /** Notes how long a suspended request waited for its worker. Call only before http_resume(). */
@@ -186,8 +191,10 @@ void http_reply_header(struct http_request *req, const char *name, const char *v
 /** Replies with a status and a JSON text, which is copied. */
 void http_reply_json(struct http_request *req, unsigned code, const char *json);
 
-/** Replies an error, in the form of the route's family. @param rule     machine-readable code; replaced by diag's rule
- * if diag has one @param message  for a person; replaced by diag's text if diag has one @param diag     may be NULL */
+/** Replies an error, in the form that the route chose.
+ * @param rule     machine-readable code, unless diag has a rule
+ * @param message  text for a person, unless diag has a text
+ * @param diag     may be NULL */
 void http_reply_error(struct http_request *req, unsigned code, const char *rule, const char *message,
 		      const struct cairn_diag *diag);
 
@@ -233,12 +240,13 @@ void http_reply_kept(struct http_request *req, const struct http_kept *kept, voi
 /** Replies an empty 404. A plain request gets it without X-Request-Id, as from http_reply_kept(). */
 void http_reply_miss(struct http_request *req);
 
-/** Replies with a part of a file, sent without copying. fd is taken over and closed at the end. */
+/** Replies with a part of a file, sent without copying. Takes `fd` over, and closes it at the end. */
 void http_reply_file(struct http_request *req, unsigned code, const char *content_type, int fd, uint64_t offset,
 		     uint64_t len);
 
-/** Replies with a body of known length that read() delivers; for multipart/byteranges. read() writes up to max bytes at
- * offset pos to out, and returns their number; -1: failed, the connection is cut. release(ctx) is called at the end. */
+/** Replies with a body of known length that read() delivers; for multipart/byteranges. read() writes up to `max` bytes
+ * of the body, from offset `pos` on, to `out`, and returns their number. If it returns -1, the connection is cut.
+ * release(ctx) is called at the end. */
 void http_reply_reader(struct http_request *req, unsigned code, const char *content_type, uint64_t len,
 		       ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max), void (*release)(void *ctx),
 		       void *ctx);
@@ -251,15 +259,16 @@ enum { HTTP_NOT_YET = -2 };
 
 /** A source of a body's bytes. Workers call read() and wait(), never both at the same time. */
 struct http_source {
-	/* Writes at most max bytes of the body, from pos on, to out. @return the number of bytes; HTTP_NOT_YET: the
-	 * bytes at pos have not come; -1: it failed, and the connection is cut */
+	/* Writes at most `max` bytes of the body, from offset `pos` on, to `out`.
+	 * @return the number of bytes; HTTP_NOT_YET: the bytes at `pos` have not come; -1: it failed, and the
+	 *         connection is cut */
 	ssize_t (*read)(void *ctx, uint64_t pos, uint8_t *out, size_t max);
-	/* Called after HTTP_NOT_YET. Keeps waiter, and calls wake() once, from any thread, when read() has bytes at pos
-	 * or fails. wait() does not call wake() itself. wake() must be called without any lock that wait() or leave()
-	 * takes. @return false: read() has bytes by now, or fails; waiter was not kept. NULL: read() never returns
-	 * HTTP_NOT_YET */
+	/* Called after HTTP_NOT_YET. Keeps `waiter`. When read() has bytes at `pos`, or fails, the source calls wake()
+	 * once, from any thread, but not from wait() itself, and without any lock that wait() or leave() takes. The
+	 * member is NULL if read() never returns HTTP_NOT_YET.
+	 * @return false: read() has bytes by now, or fails; `waiter` was not kept */
 	bool (*wait)(void *ctx, uint64_t pos, struct http_waiter *waiter);
-	/* Forgets the waiter. @return false: it is not kept, because wake() was called or is about to be */
+	/* Forgets `waiter`. @return false: it is not kept, because wake() was called or is about to be */
 	bool (*leave)(void *ctx, struct http_waiter *waiter);
 	void (*release)(void *ctx); /* called at the end; may be NULL */
 	void *ctx;
@@ -272,8 +281,9 @@ struct http_source {
 void http_reply_pumped(struct http_request *req, unsigned code, const char *content_type,
 		       const struct http_source *source, struct cairn_workers *workers);
 
-/** Reserves a place for a body that may have to wait for its bytes, until the request ends. Three quarters of
- * connections_max may hold a place, and one sender a quarter. @return false: no place is free; refuse the request */
+/** Reserves a place, until the request ends, for a body that may have to wait for its bytes. There are three quarters
+ * as many places as connections_max allows connections; one sender gets at most a third of the places.
+ * @return false: no place is free; refuse the request */
 CAIRN_MUST_USE bool http_may_wait(struct http_request *req);
 
 /** A body of frames sent over time (NDJSON). Connection and feeder own a reference each. Any thread may feed. */
@@ -336,13 +346,14 @@ struct http_server_options {
 	/** Checks the Authorization header (NULL: absent) against a scope. @return false: code and diag are set */
 	bool (*authorise)(void *app, const char *authorization, unsigned scope, struct auth_identity *out,
 			  unsigned *code, struct cairn_diag *diag);
-	/** Finds out for whom a request without Authorization counts, from its cookies or the headers of a proxy. May
-	 * leave out unchanged. NULL: such requests count for the address */
+	/** Finds the identity of a request without Authorization, from its cookies or the headers of a proxy. May leave
+	 * `out` unchanged. NULL: such requests count for the address. */
 	void (*recognise)(void *app, const struct http_request *req, struct auth_identity *out);
 	/** Replies an error to a browser, as a page. @param message  static @return false: nothing was replied. NULL:
 	 * browsers get the same errors as other clients */
 	bool (*error_page)(struct http_request *req, unsigned code, const char *message);
-	/** of paths without a route; its unknown NULL: all of them are refused as HTTP_ERRORS_CAS */
+	/** The errors of paths without a route. If its member `unknown` is NULL, all of them have the form
+	 * HTTP_ERRORS_CAS. */
 	struct http_family family;
 	/** Called once for each ended request, for metrics and the access log. */
 	void (*ended)(void *app, const struct http_request *req, const struct http_summary *summary);

@@ -9,13 +9,13 @@
 
 enum {
 	HTTP_THREAD_CONNS = 112,     /* most connections of one thread (http_library.c) */
-	HTTP_THREAD_CONNS_FEW = 8,   /* per thread when all threads serve, on a machine with many processors */
+	HTTP_THREAD_CONNS_FEW = 8,   /* fewest connections per thread if there are more threads than needed */
 	HTTP_THREAD_CONNS_MANY = 32, /* connections per thread before there are more serving threads than processors */
 	HTTP_THREAD_CONNS_SPARE = 8, /* extra room in the library, which learns later that a connection has ended */
 };
 
-/** Returns the number of threads for so many connections: at least two, and one for each HTTP_THREAD_CONNS. Starts one
- * for each processor, if each thread then still has HTTP_THREAD_CONNS_FEW. */
+/** Returns the number of threads for so many connections: two, or one for each HTTP_THREAD_CONNS. If there are more
+ * processors, it is up to one for each processor, as long as each thread still has HTTP_THREAD_CONNS_FEW. */
 unsigned http_accept_n_threads(unsigned connections_max, unsigned processors);
 
 /** Returns how many of n_threads serve n_conns connections. */
@@ -34,7 +34,8 @@ bool http_thread_take_slot(struct http_thread *thread);
 /** Frees the reserved slot of a connection that did not come. */
 void http_thread_give_slot(struct http_thread *thread);
 
-/** Note that the library has begun with a connection, or has closed it. Call on the connection's thread. */
+/** Record that the library has begun to serve a connection, and that it has closed one. Call on the connection's
+ * thread. */
 void http_thread_begins(struct http_thread *thread);
 void http_thread_closed(struct http_thread *thread);
 

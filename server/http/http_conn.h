@@ -22,8 +22,8 @@ enum http_conn_phase {
 
 struct http_request;
 
-/** Owned by its table. All fields but state are written once, before the connection can be swept. request_id is written
- * before the phase BODY is entered. */
+/** Owned by its table. The members that the sweeper reads do not change while the connection is in the table, except
+ * `state`, and `request_id`, which is written before the phase HTTP_CONN_BODY is entered. */
 struct http_conn {
 	struct http_conn *next, **prev; /* other connections of the same address; guarded by the table's lock */
 	_Atomic uint64_t state;         /* deadline in ms << 3 | phase: in one word, so that both change at once */

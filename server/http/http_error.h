@@ -10,8 +10,9 @@ enum {
 	HTTP_ERROR_LINE_BYTES = 256,
 };
 
-/** Appends an error in this form, and a newline. @param rule, message used if diag has none @param diag           may
- * be NULL */
+/** Appends an error in this form, and a newline.
+ * @param rule, message  used if diag has none
+ * @param diag           may be NULL */
 void http_error_body(struct cairn_buf *b, enum http_error_shape shape, const char *rule, const char *message,
 		     const struct cairn_diag *diag, const char *request_id);
 

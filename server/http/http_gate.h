@@ -12,9 +12,11 @@ struct http_gate_answer {
 	struct cairn_diag diag;     /* of an error; if it has no rule, it adds nothing to rule and message */
 };
 
-/** Fills the request from its head, and admits or refuses it. @param head_bytes  length of the head as it came @return
- * true: the route and identity are set; false: send the answer, with the headers that were added to the request.
- * close_after is set if the connection may be out of sync. */
+/** Fills the request from its head, and admits or refuses it. Sets the request's `close_after` if the connection may be
+ * out of sync.
+ * @param head_bytes  length of the head as it came
+ * @return true: the route and identity are set; false: send the answer, with the headers that were added to the
+ *         request */
 bool http_gate(struct http_request *req, const struct http_head *head, const char *method, const char *version,
 	       size_t head_bytes, struct http_gate_answer *answer);
 

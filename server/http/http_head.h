@@ -20,8 +20,9 @@ enum http_target_kind {
 
 enum http_target_kind http_target_judge(const char *target);
 
-/** Copies a target of that kind for logs, at most out_len - 1 bytes. "..." takes the place of the path from its first
- * byte that is not plain text. Values of query arguments that may be secret become "-". */
+/** Copies a target for logs, at most out_len - 1 bytes. The path is cut at its first byte that is not plain text, and
+ * "..." replaces the rest. Values of query arguments that may be secret become "-". @param kind  from
+ * http_target_judge() */
 void http_target_log(char *out, size_t out_len, const char *target, size_t target_len, enum http_target_kind kind);
 
 /** Facts of a head, gathered header by header. Borrows the values. Zeroed at first. */

@@ -1,7 +1,7 @@
-/* Checks whether each line of a head ended with CR LF, and whether a zero byte stands in it. libmicrohttpd 0.9.75 also
- * ends lines at a bare LF, and cuts texts at a zero byte, so that a proxy may have read another request. The library
- * shows no bytes of the head, but it parses the head in place: it writes zeros over the ends of texts. So the distance
- * between one text and the next shows which bytes were between them. Pure. */
+/* Checks that each line of a head ends with CR LF and contains no zero byte. libmicrohttpd 0.9.75 also ends lines at a
+ * bare LF, and cuts texts at a zero byte. A proxy may therefore have read the same bytes as another request. The
+ * library shows no bytes of the head, but it parses the head in place: it writes zeros over the ends of texts. So the
+ * distance between one text and the next shows which bytes were between them. Pure. */
 #ifndef CAIRN_SERVER_HTTP_LINES_H
 #define CAIRN_SERVER_HTTP_LINES_H
 

@@ -20,13 +20,16 @@ struct http_pump_ops {
 	bool (*is_left)(void *ctx);     /* called while the body waits: has the client gone? */
 };
 
-/** Makes a pump. @param ops      borrowed @param ctx      of ops @param workers  read the blocks; they take turns
- * between senders by turn; borrowed @param waits    for a source that may have no bytes yet; borrowed @return NULL
- * without memory; then the source is released, too */
+/** Makes a pump. Copies `source`, and borrows what the other pointers name.
+ * @param ctx      argument of `ops`
+ * @param workers  read the blocks
+ * @param waits    for a source that may have no bytes yet
+ * @param turn     number of the sender, with which the workers take turns between senders
+ * @return NULL without memory; then the source is released, too */
 struct http_pump *http_pump_new(const struct http_pump_ops *ops, void *ctx, const struct http_source *source,
 				struct cairn_workers *workers, struct http_waits *waits, uint64_t turn);
 
-/** Takes up to max bytes of the body from pos on. PAUSED: pause() was called; read again after wake(). FAILED: the
+/** Takes up to `max` bytes of the body, from `pos` on. PAUSED: pause() was called; read again after wake(). FAILED: the
  * source failed, no worker takes the work, the client left during a wait, or the server is closing. */
 enum http_stream_read http_pump_read(struct http_pump *p, uint64_t pos, uint8_t *out, size_t max, size_t *n_read);
 

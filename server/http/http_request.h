@@ -98,7 +98,7 @@ struct http_request {
 	struct http_server *server;
 	struct http_thread *thread; /* the thread that serves the request */
 	struct MHD_Connection *conn;
-	const char *target; /* the library's; complete only in http_request_new(), which notes its length */
+	const char *target; /* the library's; http_request_new() notes its length, because the library cuts it later */
 	size_t target_len;
 	struct http_conn *peer; /* record of the connection; outlives the request */
 	/* The client's address for limits: the peer's, or the one that a trusted proxy names. */
@@ -130,7 +130,7 @@ struct http_request {
 	/* Headers, owned by the library; NULL: absent. */
 	const char *origin, *host, *authorization, *if_match, *if_none_match, *cookies;
 	int64_t started_us, body_started_ms;
-	/* held_ms: when its body was held or its reply had no bytes; held_deadline_ms: the reply's deadline before. */
+	/* held_ms: when the body was held, or the reply had no bytes; held_deadline_ms: the reply's deadline before. */
 	int64_t held_ms, held_deadline_ms;
 	struct http_place place; /* reserved by http_may_wait() */
 	uint64_t queued_us;      /* time that the request waited for workers */
@@ -147,7 +147,8 @@ struct http_request {
 	char user_agent[128];
 	struct auth_identity identity;
 	char target_log[HTTP_TARGET_LOG_BYTES];
-	/* The path as sent, without the query; the values of match point into it. An extra byte shows a cut. */
+	/* The path as sent, without the query; values of `match` point into it. Has room for one byte more than the
+	 * longest path, so that a longer one is noticed. */
 	char path[ROUTER_TAILED_BYTES_MAX + 2];
 };
 

@@ -24,7 +24,8 @@ bool http_server_hand_over(struct http_thread *thread, int fd, const struct sock
 bool http_server_start_ticker(struct http_server *server);
 void http_server_stop_ticker(struct http_server *server);
 
-/** Note that a request begins or ends. On its thread. While the server drains, each end wakes http_server_wait(). */
+/** Record that a request begins, and that it ends. Call on its thread. While the server drains, each end wakes
+ * http_server_wait(). */
 void http_thread_begin_request(struct http_thread *thread);
 void http_thread_end_request(struct http_thread *thread);
 

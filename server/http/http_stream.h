@@ -19,7 +19,7 @@ struct http_stream *http_stream_new(const struct http_stream_ops *ops, void *ctx
 
 enum http_stream_read { HTTP_STREAM_BYTES, HTTP_STREAM_PAUSED, HTTP_STREAM_END, HTTP_STREAM_FAILED };
 
-/** Takes up to max bytes. PAUSED: pause() was called; read again after wake(). */
+/** Takes up to `max` bytes. PAUSED: pause() was called; read again after wake(). */
 enum http_stream_read http_stream_read(struct http_stream *s, uint8_t *out, size_t max, size_t *n_read);
 
 /** Ends the connection's use of the stream: all of it was sent, or the client has gone. */

@@ -20,10 +20,11 @@ CAIRN_MUST_USE enum cairn_status rate_new(struct rate **out, uint64_t per_s, uin
 void rate_free(struct rate *r);
 
 /** Takes one request from a client's budget. A refused request costs nothing, so a client that waits as long as the
- * result says is served. In a full set of the table, the client with the fullest budget is evicted, because it loses
- * least. A limited client stays limited, from however many addresses others send. @param who  the client's key: bytes
- * of an address or a token @param now_us  any clock that does not run backwards @return 0: allowed; else how many
- * milliseconds to wait before the next try */
+ * result says is served. If the client's set of the table is full, the client with the fullest budget is evicted from
+ * it, because that client loses least. So a limited client stays limited, however many other addresses send.
+ * @param who     the client's key: bytes of an address or a token
+ * @param now_us  any clock that does not run backwards
+ * @return 0: allowed; else how many milliseconds to wait before the next try */
 uint64_t rate_take(struct rate *r, const void *who, size_t len, int64_t now_us);
 
 /** Returns how many requests were refused. */

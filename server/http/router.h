@@ -10,7 +10,7 @@ enum {
 	ROUTER_TAILED_BYTES_MAX = 4096, /* longest path that matches a pattern with {name*} */
 };
 
-/** A matched value of a path. Borrows the target. */
+/** The route of a request, and the values in its path. Borrows the target. */
 struct router_match {
 	const struct http_route *route;
 	unsigned n_args;
@@ -31,7 +31,7 @@ enum router_result {
 /**
  * Finds the route of a request.
  * @param target  raw, as sent ("/v1/chunks/default/…?x=y"); an absolute-form target is not served. If a route is found,
- *                zeros are written into the target, which then only serves for the values of the match
+ *                zeros are written into the target: afterwards only the values of the match may be read
  * @param plain   the target is known to have only letters, digits and "-._~/"
  * @param allow   for ROUTER_WRONG_METHOD: "GET, HEAD", cut to allow_len */
 enum router_result router_find(const struct http_route *const *tables, const char *method, char *target, bool plain,

@@ -28,11 +28,11 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_share(struct cairn_cas *cas, const st
 						 const char *owner, bool *shared, struct cairn_diag *diag);
 
 /** Runs a collection. Removes the content of deleted repositories of the hub. Retires the xorbs that no file refers to
- * and that are older than the grace time. Removes xorbs that have been retired for longer than that, and then the
- * objects that killed uploads left in a store that names copies (left_overs.h). Takes long; waits for the index's
- * writer and the disk in pieces of a few milliseconds, so that uploads hardly notice. No removal relies on one table:
- * a xorb goes if neither the table reference nor the terms of any file name it. If these contradict each other, or the
- * table of xorbs contradicts its database indexes, the collection is refused.
+ * and that are older than the grace time. Removes xorbs that have been retired for longer than the grace time. Then
+ * removes objects that killed uploads left in a store that names copies (left_overs.h). Takes long; waits for the
+ * index's writer and the disk in pieces of a few milliseconds, so that uploads hardly notice. No removal relies on one
+ * table: a xorb goes if neither the table reference nor the terms of any file name it. If these contradict each other,
+ * or the table of xorbs contradicts its database indexes, the collection is refused.
  *
  * Only one of the daemons that share the index collects. If a daemon is suspended and loses the lease, its next write
  * fails (lease.over), which ends its collection.

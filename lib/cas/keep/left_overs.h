@@ -19,9 +19,10 @@ struct cas_left_overs {
 	struct cairn_diag diag; /* of an error */
 };
 
-/** Lists the store, and sweeps copies that no row has named for the grace time, and for a day at least. If rows name
- * copies, it marks them as dead, and the collection removes them with other dead copies. Otherwise it removes them at
- * once, under the guard of their hash. Copies of a lost xorb stay. A store whose objects have no copies is not listed;
+/** Lists the store, and sweeps copies that no row has named for the grace time, and for a day at least. In an index
+ * whose rows name copies, it marks the swept copies as dead, and the collection removes them with other dead copies.
+ * Otherwise it removes them at once, under the guard of their hash. Copies of a lost xorb stay. A store whose objects
+ * have no copies is not listed;
  * only fsck checks it. Takes long: a request for each thousand objects. The next collection of any daemon resumes an
  * unfinished listing. After two failures at the same place it starts over, so that objects before that place are
  * swept, too.

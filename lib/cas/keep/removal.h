@@ -43,7 +43,9 @@ CAIRN_MUST_USE enum cairn_status cas_removal_note(struct cas_removal *r, const s
 CAIRN_MUST_USE enum cairn_status cas_removal_run(struct cas_removal *r, const struct cairn_hash *hashes,
 						 const struct cairn_copy_id *copies, uint32_t n, bool *gone);
 
-/** @param n_left  objects to be removed that still exist @return CAIRN_OK none is left; CAIRN_E_IO gc.unremoved */
+/** Returns whether the store removed all objects.
+ * @param n_left  objects to be removed that still exist
+ * @return CAIRN_OK none is left; CAIRN_E_IO gc.unremoved */
 CAIRN_MUST_USE enum cairn_status cas_removal_result(const struct cas_removal *r, uint64_t n_left,
 						    struct cairn_diag *diag);
 

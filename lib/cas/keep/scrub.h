@@ -60,7 +60,7 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_keep_scrub_note(struct cairn_cas *cas
 enum cairn_scrub_end {
 	CAIRN_SCRUB_SOUND,  /* the row describes a sound copy; or the xorb was removed meanwhile */
 	CAIRN_SCRUB_LOST,   /* there is no sound copy */
-	CAIRN_SCRUB_UNREAD, /* a copy cannot be read, or nothing be written, now: nothing was decided */
+	CAIRN_SCRUB_UNREAD, /* a copy cannot be read now, or the index cannot be written: nothing was decided */
 };
 
 /** Mends a suspect xorb (cairn_cas_mend()), and moves damaged copies that come before a sound one aside. Takes the

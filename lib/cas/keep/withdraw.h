@@ -6,18 +6,19 @@
 #include "cas/cas.h"
 #include "index/hub/mirror_offers.h"
 
-/** Stops offering the xorbs of a file that only evictable mirrored files need, unless they arrived less than half of
- * gc_grace ago. When no file needs them, the first collection gc_grace later removes them. Waits for the index's
- * writer.
+/** Stops offering those xorbs of a file that only evictable mirrored files need. Xorbs that arrived less than half of
+ * gc_grace ago stay offered. If no file needs a withdrawn xorb, the first collection that runs gc_grace after the
+ * withdrawal removes the xorb. Waits for the index's writer.
  * @param before_day  files last read before this day, since 1970, may be evicted
  * @return CAIRN_OK, also if the file is gone; as index */
 CAIRN_MUST_USE enum cairn_status cairn_cas_withdraw(struct cairn_cas *cas, const struct cairn_hash *file,
 						    int64_t before_day);
 
-/** Offers withdrawn xorbs again: all that files of this server or of kept repositories need, and others that files
- * need which may not be evicted, as far as there is room. Waits for the index's writer.
- * @param bytes  how much more may be bound, that is, may have to stay for gc_grace after it is evicted
- * @param stop  called between pieces; true ends it  @return CAIRN_OK; as index */
+/** Offers withdrawn xorbs again. First offers all that are needed by files of this server or of kept repositories.
+ * Then offers those that are needed by other files which may not be evicted now, up to `bytes`. Waits for the index's
+ * writer.
+ * @param bytes  how many bytes may become bound: offered, so that they stay for gc_grace after their file is evicted
+ * @param stop   called between pieces; true ends it  @return CAIRN_OK; as index */
 CAIRN_MUST_USE enum cairn_status cairn_cas_offer_again(struct cairn_cas *cas, int64_t before_day, uint64_t bytes,
 						       bool (*stop)(void *ctx), void *stop_ctx);
 
@@ -25,9 +26,9 @@ CAIRN_MUST_USE enum cairn_status cairn_cas_offer_again(struct cairn_cas *cas, in
  * withdrawn gc_grace ago; the next collection removes due_bytes. @return CAIRN_OK; as cairn_index_unoffered_sum() */
 CAIRN_MUST_USE enum cairn_status cairn_cas_sum_unoffered(struct cairn_cas *cas, struct cairn_index_unoffered_sum *out);
 
-/** Takes a mirrored file from its owner, and retires the xorbs that no file needs then. Waits for the index's writer.
- * If it is killed or fails in between, the next collection retires them.
- * @param keep_s  how long they stay at least
+/** Takes a mirrored file from its owner, and then retires the xorbs that no file needs any more. If the process is
+ * killed, or a write fails, between these steps, the next collection retires them. Waits for the index's writer.
+ * @param keep_s  how long the retired xorbs stay at least
  * @return CAIRN_OK, also if the file is gone; as index */
 CAIRN_MUST_USE enum cairn_status cairn_cas_evict(struct cairn_cas *cas, const struct cairn_hash *file,
 						 const char *owner, uint32_t keep_s);

@@ -1,5 +1,5 @@
-/* Files of mirrored repositories: how many have their bytes, where those without are upstream, the day of each one's
- * last read, and which may be evicted. */
+/* Files of mirrored repositories: sums those with bytes, finds those without, records the day of a file's last read,
+ * and lists the files that may be evicted. */
 #ifndef CAIRN_INDEX_HUB_MIRROR_FILES_H
 #define CAIRN_INDEX_HUB_MIRROR_FILES_H
 
@@ -31,8 +31,8 @@ struct cairn_index_use_content {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_use_content(struct cairn_index *ix, struct cairn_index_use_content *use);
 
-/** Removes the day a content was read, after its file was evicted. It stays if the content has a file again.
- *  */
+/** Removes the day on which a content was last read, after its file was evicted. The day stays if the content has a
+ * file again. */
 struct cairn_index_forget_use {
 	struct cairn_index_write write;
 	int64_t content;
@@ -47,10 +47,11 @@ struct cairn_index_evictable {
 	struct cairn_hash file;
 };
 
-/** Visits a page of the files of mirrored repositories that were read last before a day, the oldest first. Leaves out
- * files that the operator keeps, and files that an account of this server or the operator owns, too.
- * @param after  the last file of the page before; all zero at the beginning @param limit  files of a page, at most
- *               CAIRN_INDEX_PAGE_MAX (operate.h)  @param visit  must not call the index
+/** Visits a page of the files of mirrored repositories that were last read before a day, the oldest first. Skips files
+ * that the operator keeps, and files that an account of this server, or the operator, owns as well.
+ * @param after  the last file of the page before; all zero at the beginning
+ * @param limit  files of a page, at most CAIRN_INDEX_PAGE_MAX (operate.h)
+ * @param visit  must not call the index
  * @return CAIRN_OK; as every read */
 CAIRN_MUST_USE enum cairn_status cairn_index_each_evictable(
 	struct cairn_index *ix, const struct cairn_index_evictable *after, int64_t before_day, uint32_t limit,

@@ -41,7 +41,7 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_mirrored(
 /** The choice and the order of cairn_index_each_top(). */
 enum cairn_index_top {
 	CAIRN_INDEX_TOP_LARGEST, /* those that hold most bytes, the largest first */
-	CAIRN_INDEX_TOP_OLDEST,  /* those with files in the store that were read least lately, the oldest first */
+	CAIRN_INDEX_TOP_OLDEST,  /* those with files in the store, the least recently read first */
 };
 /** Visits a few mirrored repositories in the order of an index. Reads only these, however many there are.
  * @param limit  at most CAIRN_INDEX_PAGE_MAX (operate.h)  @param visit  must not call the index

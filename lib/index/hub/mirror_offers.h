@@ -1,5 +1,5 @@
-/* Withdraws xorbs that only mirrored files need which are evicted next: their chunks are no longer offered, so that
- * their bytes can leave the disk together with the files. */
+/* Withdraws xorbs that only mirrored files need, if these files are evicted next. The chunks of a withdrawn xorb are no
+ * longer offered to uploaders, so that its bytes can leave the disk together with the files. */
 #ifndef CAIRN_INDEX_HUB_MIRROR_OFFERS_H
 #define CAIRN_INDEX_HUB_MIRROR_OFFERS_H
 
@@ -8,14 +8,13 @@
 enum { CAIRN_INDEX_OFFERS_MAX = 256 }; /* most xorbs of one call */
 
 /* A xorb of a mirrored file may be withdrawn from the beginning, so that its bytes can leave the disk as soon as the
- * file is evicted. put_xorb, renew_xorb and put_shard keep it so with stays_withdrawn, which only the mirror sets.
- * Everything else that ends a retirement offers it. */
+ * file is evicted. The writes put_xorb, renew_xorb and put_shard leave the xorb withdrawn if `stays_withdrawn` is set,
+ * which only the mirror does. Every other write that ends a retirement offers the xorb again. */
 
-/** Withdraws xorbs, so that no answer offers their chunks. Skips xorbs that arrived later than said, and those of a
- * file that may not be evicted: it was read since, is kept, is a part of a file on its way, or has another owner. When
- * no file needs a withdrawn xorb, gc_mark retires it as of the withdrawal, and keeps it for keep_s at least. A
- * withdrawn xorb is offered again by everything that ends a retirement. If the index's clock is later than the
- * caller's, it counts.
+/** Withdraws xorbs, so that no answer offers their chunks. Skips xorbs that arrived after arrived_before_unix_s, and
+ * xorbs of a file that may not be evicted: the file was read on before_day or later, is kept, is a part of an
+ * unfinished file, or has another owner. When no file needs a withdrawn xorb, gc_mark retires it as of the time of its
+ * withdrawal, and keeps it for keep_s at least. The later of the index's clock and the caller's counts.
  * @return CAIRN_OK; as every write */
 struct cairn_index_withdraw_xorbs {
 	struct cairn_index_write write;
@@ -35,7 +34,7 @@ struct cairn_index_unoffered {
 	int64_t withdrawn_unix_s;
 };
 
-/** Visits withdrawn xorbs that files need which may not be evicted. Reads each withdrawn xorb.
+/** Visits withdrawn xorbs that are needed by files which may not be evicted. Reads each withdrawn xorb.
  * @param before_day  files last read before this day may be evicted; INT64_MAX: all files that only mirrored
  *                    repositories have may be evicted, except those that the operator keeps
  * @param visit  must not call the index; gets at most CAIRN_INDEX_OFFERS_MAX  @return CAIRN_OK; as every read */
@@ -52,9 +51,9 @@ struct cairn_index_offer_xorbs {
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_offer_xorbs(struct cairn_index *ix, struct cairn_index_offer_xorbs *offer);
 
-/** Retires the xorbs of these that no file needs, after their files were evicted. A xorb counts as retired since it was
- * withdrawn, and stays for keep_s at least. If it was not withdrawn, it counts as retired since now, or half of grace_s
- * after it arrived if that is later.
+/** Retires those of the given xorbs that no file needs, after their files were evicted. A xorb counts as retired since
+ * it was withdrawn, and stays for keep_s at least. If it was not withdrawn, it counts as retired since now, or half of
+ * grace_s after it arrived if that is later.
  * @return CAIRN_OK; as every write */
 struct cairn_index_retire_xorbs {
 	struct cairn_index_write write;
@@ -69,8 +68,8 @@ CAIRN_MUST_USE enum cairn_status cairn_index_retire_xorbs(struct cairn_index *ix
 /** Stored bytes of xorbs: of those that are not offered, and of all that may be needed. */
 struct cairn_index_unoffered_sum {
 	uint64_t withdrawn_bytes; /* of withdrawn xorbs */
-	uint64_t free_bytes;      /* of those withdrawn up to the given time */
-	uint64_t retired_bytes;   /* of xorbs retired since */
+	uint64_t free_bytes;      /* of xorbs withdrawn up to the given time */
+	uint64_t retired_bytes;   /* of xorbs retired after the given time */
 	uint64_t due_bytes;       /* of xorbs retired up to the given time */
 	uint64_t needed_bytes;    /* of all xorbs in the store that are not retired */
 };

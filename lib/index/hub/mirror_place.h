@@ -1,4 +1,4 @@
-/* Places: each says which bytes of a file in the store are chunks of a xorb of the mirrored hub. */
+/* Stores places. A place records which bytes of a file in the store are chunks of a xorb of the mirrored hub. */
 #ifndef CAIRN_INDEX_HUB_MIRROR_PLACE_H
 #define CAIRN_INDEX_HUB_MIRROR_PLACE_H
 

@@ -24,7 +24,7 @@ struct cairn_index_set_mirror_state {
 	int64_t repo;
 	enum cairn_index_mirror_state state;
 	int64_t looked_unix_s;
-	bool sets_access; /* set is_private and gate */
+	bool sets_access; /* also set the repository's is_private and gate */
 	bool is_private;
 	enum cairn_index_gate gate;
 };
