@@ -315,7 +315,6 @@ int main(int argc, char **argv)
 	fx_use_engine(argc, argv);
 	Suite *s = suite_create("index_adopt_contract");
 	TCase *t = tcase_create("adopt");
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
 	tcase_add_test(t, files_of_the_source_are_adopted);
 	tcase_add_test(t, a_file_of_the_target_shows_nothing_of_the_source);

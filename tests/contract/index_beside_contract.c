@@ -461,7 +461,6 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create("index_beside");
 	TCase *t = tcase_create("index_beside");
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
-	tcase_set_timeout(t, 300);
 	tcase_add_loop_test(t, others_do_not_wait_for_a_large_write, 0, N_LARGE);
 	tcase_add_test(t, a_write_that_may_be_long_is_a_batch_of_its_own);
 	tcase_add_test(t, others_do_not_wait_for_deep_folders);

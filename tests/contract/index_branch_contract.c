@@ -497,7 +497,6 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create("index_branch");
 	TCase *t = tcase_create("index_branch");
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
-	tcase_set_timeout(t, 200);
 	tcase_add_test(t, a_branch_goes_its_own_way);
 	tcase_add_test(t, no_ref_is_the_start_of_another);
 	tcase_add_test(t, a_branch_can_be_empty_or_set_again);

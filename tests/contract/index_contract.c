@@ -205,14 +205,12 @@ int main(int argc, char **argv)
 	Suite *s = suite_create("index_contract");
 	TCase *t = tcase_create("open");
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, made_migrated_and_opened);
 	tcase_add_test(t, opened_to_read_only);
 	tcase_add_test(t, unknown_engines_are_refused_by_name);
 	suite_add_tcase(s, t);
 	t = tcase_create("xorbs");
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, xorb_and_list_come_back);
 	tcase_add_test(t, unknown_xorb);
 	tcase_add_test(t, spans_of_many);

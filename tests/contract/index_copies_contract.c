@@ -273,7 +273,6 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create("index_copies_contract");
 	TCase *t = tcase_create("copies");
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, one_of_two_copies_counts);
 	tcase_add_test(t, another_copy_is_not_lost);
 	tcase_add_test(t, a_swept_copy_is_dead);

@@ -222,7 +222,6 @@ int main(int argc, char **argv)
 	Suite *s = suite_create("index_dedupe_contract");
 	TCase *t = tcase_create("dedupe");
 	tcase_add_checked_fixture(t, fx_set_up_three, fx_tear_down);
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, eligible_chunks_only);
 	tcase_add_test(t, first_chunk_of_a_file_in_a_known_xorb);
 	tcase_add_test(t, visitor_stops);

@@ -526,7 +526,6 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create("index_gc_contract");
 	TCase *t = tcase_create("gc");
 	tcase_add_checked_fixture(t, gx_set_up, fx_tear_down);
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, forgotten_with_the_last_owner);
 	tcase_add_test(t, forgotten_and_uploaded_again);
 	tcase_add_test(t, shared);

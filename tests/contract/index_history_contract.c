@@ -519,7 +519,6 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create("index_history");
 	TCase *t = tcase_create("index_history");
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
-	tcase_set_timeout(t, 200);
 	tcase_add_test(t, a_new_repository_has_a_first_commit);
 	tcase_add_test(t, each_commit_keeps_its_files);
 	tcase_add_test(t, nothing_new_is_no_commit);

@@ -475,7 +475,6 @@ int main(int argc, char **argv)
 	fx_use_engine(argc, argv);
 	Suite *s = suite_create("index_proof_contract");
 	TCase *t = tcase_create("proof");
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, owners_take_turns);
 	tcase_add_test(t, an_unreadable_claim_is_put_off);

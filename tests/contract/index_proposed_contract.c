@@ -337,7 +337,6 @@ int main(int argc, char **argv)
 	fx_use_engine(argc, argv);
 	Suite *s = suite_create("index_proposed_contract");
 	TCase *t = tcase_create("proposed");
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, set_up, hx_tear_down);
 	tcase_add_test(t, only_files_of_the_bucket_can_be_proposed);
 	tcase_add_test(t, a_merge_moves_the_file_into_the_repository);

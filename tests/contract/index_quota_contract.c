@@ -498,7 +498,6 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create("index_quota");
 	TCase *t = tcase_create("index_quota");
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
-	tcase_set_timeout(t, 20); /* large writes take long on a busy machine */
 	tcase_add_test(t, each_file_and_each_text_counts_once);
 	tcase_add_test(t, one_shard_with_a_file_twice_counts_it_once);
 	tcase_add_test(t, removed_objects_free_their_quota);

@@ -141,7 +141,6 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create("index_quota_names");
 	TCase *t = tcase_create("index_quota_names");
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
-	tcase_set_timeout(t, 20); /* large writes take long on a busy machine */
 	tcase_add_test(t, an_empty_repository_counts);
 	tcase_add_test(t, each_former_name_counts_for_its_repository);
 	tcase_add_test(t, a_name_that_is_given_again_gives_its_bytes_back);

@@ -145,7 +145,6 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create("index_quota_owners");
 	TCase *t = tcase_create("index_quota_owners");
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
-	tcase_set_timeout(t, 20);
 	tcase_add_test(t, an_owner_without_a_repository_has_one_too);
 	tcase_add_test(t, an_owner_regains_the_bytes_of_forgotten_files);
 	tcase_add_test(t, every_place_with_a_quota_is_listed);

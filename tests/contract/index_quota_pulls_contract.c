@@ -191,7 +191,6 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create("index_quota_pulls");
 	TCase *t = tcase_create("index_quota_pulls");
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
-	tcase_set_timeout(t, 20); /* the test of the strangers' limits waits for each write */
 	tcase_add_test(t, pull_requests_count_with_their_texts);
 	tcase_add_test(t, a_strangers_pull_request_counts_for_the_stranger);
 	tcase_add_test(t, a_squash_counts_for_the_repository_and_a_close_for_the_stranger);

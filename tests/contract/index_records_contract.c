@@ -150,7 +150,6 @@ int main(int argc, char **argv)
 	fx_use_engine(argc, argv);
 	Suite *s = suite_create("index_records_contract");
 	TCase *t = tcase_create("all");
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, fx_set_up, fx_tear_down);
 	tcase_add_test(t, rows_come_one_by_one);
 	tcase_add_test(t, no_row_is_not_found);

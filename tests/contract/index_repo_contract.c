@@ -398,7 +398,6 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create("index_repo");
 	TCase *t = tcase_create("index_repo");
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
-	tcase_set_timeout(t, 200);
 	tcase_add_test(t, repositories_are_listed_in_any_order);
 	tcase_add_test(t, a_page_skips_hidden_repositories);
 	tcase_add_test(t, a_change_keeps_the_other_settings);

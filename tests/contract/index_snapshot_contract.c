@@ -134,7 +134,6 @@ int main(int argc, char **argv)
 	fx_use_engine(argc, argv);
 	Suite *s = suite_create("index_snapshot_contract");
 	TCase *t = tcase_create("all");
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, fx_set_up, fx_tear_down);
 	tcase_add_test(t, one_moment);
 	tcase_add_test(t, one_claim_of_several);

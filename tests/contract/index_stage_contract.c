@@ -419,7 +419,6 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create("index_stage");
 	TCase *t = tcase_create("index_stage");
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
-	tcase_set_timeout(t, 300);
 	tcase_add_test(t, a_large_commit_is_as_several_small_ones);
 	tcase_add_test(t, a_large_commit_that_fails_leaves_nothing);
 	tcase_add_test(t, many_large_commits_follow_each_other);

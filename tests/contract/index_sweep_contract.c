@@ -311,7 +311,6 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create("index_sweep");
 	TCase *t = tcase_create("index_sweep");
 	tcase_add_checked_fixture(t, hx_set_up, hx_tear_down);
-	tcase_set_timeout(t, 200);
 	tcase_add_test(t, files_stay_until_the_repository_goes);
 	tcase_add_test(t, a_squashed_branch_is_one_commit);
 	tcase_add_test(t, a_deep_branch_copies_few_rows);

@@ -451,7 +451,6 @@ int main(int argc, char **argv)
 	Suite *s = suite_create("index_writer_contract");
 	TCase *t = tcase_create("writer");
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_set_timeout(t, 200);
 	tcase_add_test(t, a_bad_write_does_not_fail_its_batch);
 	tcase_add_test(t, a_batch_is_bounded_in_bytes);
 	tcase_add_test(t, a_heavy_write_is_a_batch_of_its_own);

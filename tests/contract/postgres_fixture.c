@@ -161,7 +161,6 @@ int pgfx_run(int argc, char **argv, TCase *t)
 	url[strcspn(url, "?")] = '\0';
 	pg.server = url;
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_set_timeout(t, 60);
 	Suite *s = suite_create("postgres");
 	suite_add_tcase(s, t);
 	int failed = run_suite(s);

@@ -183,7 +183,6 @@ int main(int argc, char **argv)
 	url_given = argv[1];
 	Suite *suite = suite_create(url_given);
 	TCase *tc = tcase_create("service");
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, another_body_than_was_signed_is_refused);
 	tcase_add_test(tc, a_range_is_whole_or_none);
 	tcase_add_test(tc, a_new_name_is_taken_once);

@@ -472,7 +472,6 @@ int main(int argc, char **argv)
 	url_given = argv[1];
 	Suite *suite = suite_create(url_given);
 	TCase *tc = tcase_create("contract");
-	tcase_set_timeout(tc, 60); /* an engine may be slow */
 	tcase_add_test(tc, stored_objects_can_be_read);
 	tcase_add_test(tc, reads_stay_within_the_object);
 	tcase_add_test(tc, a_descriptor_reads_the_object);

@@ -5,7 +5,6 @@ TCase *sx_tests(void)
 {
 	TCase *t = tcase_create("shard");
 	tcase_add_checked_fixture(t, fx_set_up_two, fx_tear_down);
-	tcase_set_timeout(t, 60);
 	return t;
 }
 

@@ -35,7 +35,6 @@ TCase *verify_tests(const char *name)
 {
 	TCase *c = tcase_create(name);
 	tcase_add_checked_fixture(c, setup, teardown);
-	tcase_set_timeout(c, 60);
 	return c;
 }
 

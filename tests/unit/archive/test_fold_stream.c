@@ -220,7 +220,6 @@ int main(void)
 {
 	Suite *suite = suite_create("fold_stream");
 	TCase *tcase = tcase_create("fold_stream");
-	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, stream_is_a_file_of_ours);
 	tcase_add_test(tcase, stream_refuses_every_truncation);
 	tcase_add_test(tcase, stream_notices_flipped_bits);

@@ -613,7 +613,6 @@ int main(void)
 {
 	Suite *suite = suite_create("readshard");
 	TCase *tc = tcase_create("reading");
-	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, golden_files_hold_the_expected_objects, 0, N_GOLDEN);
 	tcase_add_loop_test(tc, damaged_files_are_refused_by_rule_and_place, 0, N_BAD);
 	tcase_add_test(tc, every_listed_file_is_judged);
@@ -625,7 +624,6 @@ int main(void)
 	tcase_add_test(tc, a_folder_is_refused);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("writing");
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, five_objects_give_the_golden_bytes);
 	tcase_add_test(tc, no_objects_give_the_golden_bytes);
 	tcase_add_test(tc, a_file_is_written_as_it_was_read);

@@ -406,7 +406,6 @@ int main(void)
 {
 	Suite *s = suite_create("tiledb_reader");
 	TCase *t = tcase_create("all");
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, golden);
 	tcase_add_loop_test(t, damaged, 0, sizeof(DAMAGED) / sizeof(DAMAGED[0]));
 	tcase_add_test(t, not_committed);

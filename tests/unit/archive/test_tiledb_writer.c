@@ -399,7 +399,6 @@ int main(void)
 {
 	Suite *s = suite_create("tiledb_writer");
 	TCase *t = tcase_create("all");
-	tcase_set_timeout(t, 200); /* 60,000 bits are flipped */
 	tcase_add_loop_test(t, same_bytes, 0, sizeof(REWRITTEN) / sizeof(REWRITTEN[0]));
 	tcase_add_loop_test(t, nulls_and_extremes, 0, 2);
 	tcase_add_test(t, any_flipped_bit_is_found);

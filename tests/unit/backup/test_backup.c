@@ -448,7 +448,6 @@ int main(void)
 {
 	Suite *suite = suite_create("backup");
 	TCase *tcase = tcase_create("backup");
-	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, backup_goes_on_after_every_chunk);
 	tcase_add_test(tcase, backup_goes_on_with_a_store_that_changed);
 	tcase_add_test(tcase, backup_into_a_folder_goes_on_after_every_chunk);

@@ -97,7 +97,6 @@ int main(void)
 {
 	Suite *suite = suite_create("buf");
 	TCase *tcase = tcase_create("buf");
-	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, buf_appends);
 	tcase_add_test(tcase, buf_limit);
 	tcase_add_test(tcase, buf_huge_requests);

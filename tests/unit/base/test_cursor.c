@@ -80,7 +80,6 @@ int main(void)
 {
 	Suite *suite = suite_create("cursor");
 	TCase *tcase = tcase_create("cursor");
-	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, cursor_reads_in_order);
 	tcase_add_test(tcase, cursor_is_sticky);
 	tcase_add_test(tcase, cursor_huge_lengths);

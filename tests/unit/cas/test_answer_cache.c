@@ -372,7 +372,6 @@ static Suite *answer_cache_suite(void)
 	Suite *s = suite_create("answer_cache");
 	TCase *t = tcase_create("answer_cache");
 	tcase_add_checked_fixture(t, setup, close_cache);
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, each_scope_has_its_own);
 	tcase_add_test(t, another_epoch_ends_it);
 	tcase_add_test(t, a_newer_answer_replaces);

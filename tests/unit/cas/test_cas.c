@@ -641,7 +641,6 @@ static Suite *cas_suite(void)
 {
 	Suite *s = suite_create("cas");
 	TCase *t = tcase_create("cas");
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, a_xorb_is_inserted_once);
 	tcase_add_test(t, a_false_body_is_refused_under_a_known_name_too);
 	tcase_add_test(t, a_lost_object_is_taken_again);

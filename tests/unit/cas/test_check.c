@@ -583,7 +583,6 @@ static Suite *check_suite(void)
 {
 	Suite *s = suite_create("check");
 	TCase *t = tcase_create("check");
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, a_whole_store_has_no_problem);
 	tcase_add_test(t, a_flipped_byte);
 	tcase_add_test(t, a_flipped_byte_of_a_header);

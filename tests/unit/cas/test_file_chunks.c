@@ -442,7 +442,6 @@ static Suite *file_chunks_suite(void)
 {
 	Suite *s = suite_create("file_chunks");
 	TCase *t = tcase_create("file_chunks");
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, windows_and_ranges_are_those_of_the_rules);
 	tcase_add_test(t, ranges_at_the_edges_of_chunks_and_of_the_file);
 	tcase_add_test(t, a_suffix_is_the_end_of_the_file);

@@ -811,7 +811,6 @@ static Suite *file_reader_suite(void)
 {
 	Suite *s = suite_create("file_reader");
 	TCase *t = tcase_create("file_reader");
-	tcase_set_timeout(t, 120);
 	tcase_add_test(t, a_whole_file_of_all_schemes);
 	tcase_add_test(t, chunks_of_the_greatest_length);
 	tcase_add_test(t, ranges);

@@ -684,7 +684,6 @@ static Suite *garbage_suite(void)
 {
 	Suite *s = suite_create("garbage");
 	TCase *t = tcase_create("garbage");
-	tcase_set_timeout(t, 100);
 	tcase_add_test(t, an_owner_forgets_for_itself_alone);
 	tcase_add_test(t, a_file_is_shared_with_one_or_with_all);
 	tcase_add_test(t, an_unneeded_xorb_is_removed_in_two_steps);

@@ -103,7 +103,6 @@ int main(void)
 {
 	Suite *s = suite_create("list_cache");
 	TCase *t = tcase_create("list_cache");
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, so_many_lists, 0, 2);
 	tcase_add_loop_test(t, so_many_bytes, 0, 2);
 	tcase_add_test(t, so_many_bytes_as_wanted);

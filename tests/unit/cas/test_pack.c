@@ -418,7 +418,6 @@ int main(void)
 {
 	Suite *suite = suite_create("pack");
 	TCase *tc = tcase_create("pack");
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, packed_xorbs_are_no_different);
 	tcase_add_test(tc, only_old_xorbs_are_packed);
 	tcase_add_test(tc, names_are_checked);

@@ -449,7 +449,6 @@ static Suite *plan_suite(void)
 {
 	Suite *s = suite_create("plan");
 	TCase *t = tcase_create("plan");
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, a_whole_file);
 	tcase_add_test(t, ranges_are_cut_to_the_chunks_they_touch);
 	tcase_add_test(t, a_suffix_and_an_open_end);

@@ -122,7 +122,6 @@ int main(void)
 {
 	Suite *suite = suite_create("chunker");
 	TCase *tcase = tcase_create("chunker");
-	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, chunker_cuts_every_input_as_the_reference);
 	tcase_add_test(tcase, chunker_inputs_agree_with_kept_files);
 	tcase_add_test(tcase, chunker_looks_at_64_bytes_only);

@@ -186,7 +186,6 @@ int main(void)
 {
 	Suite *suite = suite_create("cli_client");
 	TCase *tc = tcase_create("cli_client");
-	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, a_server_that_was_there_may_come_back);
 	tcase_add_test(tc, a_server_that_never_answered_is_reported_at_once);
 	tcase_add_test(tc, an_error_shows_all_that_the_server_sent);

@@ -82,7 +82,6 @@ int main(void)
 {
 	Suite *suite = suite_create("cli_scan");
 	TCase *tc = tcase_create("cli_scan");
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, files_of_the_reference_client);
 	tcase_add_test(tc, a_visitor_can_end_it);
 	tcase_add_test(tc, unreadable_paths_are_refused);

@@ -436,7 +436,6 @@ int main(void)
 {
 	Suite *suite = suite_create("fold");
 	TCase *tcase = tcase_create("fold");
-	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, fold_reads_golden_files);
 	tcase_add_test(tcase, fold_finds_layouts);
 	tcase_add_test(tcase, fold_refuses_damaged_files);

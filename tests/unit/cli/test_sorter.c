@@ -110,7 +110,6 @@ int main(void)
 {
 	Suite *s = suite_create("sorter");
 	TCase *t = tcase_create("all");
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, sorted, 0, sizeof(COUNTS) / sizeof(COUNTS[0]));
 	tcase_add_test(t, too_many);
 	tcase_add_test(t, no_room);

@@ -68,7 +68,6 @@ int main(void)
 {
 	Suite *suite = suite_create("cutter");
 	TCase *tc = tcase_create("cutter");
-	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, files_come_in_pieces);
 	tcase_add_test(tc, a_visitor_can_end_it);
 	suite_add_tcase(suite, tc);

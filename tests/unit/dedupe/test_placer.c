@@ -490,7 +490,6 @@ int main(void)
 {
 	Suite *suite = suite_create("placer");
 	TCase *tc = tcase_create("placer");
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, new_chunks_make_one_term);
 	tcase_add_test(tc, repeats_are_not_added_again);
 	tcase_add_test(tc, keyed_chunks_of_the_server_are_found);

@@ -97,7 +97,6 @@ int main(void)
 {
 	Suite *suite = suite_create("crypto");
 	TCase *tcase = tcase_create("crypto");
-	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, crypto_sha256);
 	tcase_add_test(tcase, crypto_md5);
 	tcase_add_test(tcase, crypto_crc32c);

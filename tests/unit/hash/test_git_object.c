@@ -161,7 +161,6 @@ int main(void)
 {
 	Suite *suite = suite_create("git_object");
 	TCase *tcase = tcase_create("git_object");
-	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, git_blobs);
 	tcase_add_test(tcase, git_blobs_that_are_read);
 	tcase_add_test(tcase, git_text_of_an_id);

@@ -270,7 +270,6 @@ int main(void)
 {
 	Suite *suite = suite_create("hash");
 	TCase *tcase = tcase_create("hash");
-	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, hash_text_of_the_vectors);
 	tcase_add_test(tcase, hash_text_refusals);
 	tcase_add_test(tcase, hex_of_every_length);

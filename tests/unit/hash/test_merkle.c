@@ -120,7 +120,6 @@ int main(void)
 {
 	Suite *suite = suite_create("merkle");
 	TCase *tcase = tcase_create("merkle");
-	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, merkle_roots_of_the_vectors);
 	tcase_add_test(tcase, merkle_streaming_equals_the_book);
 	suite_add_tcase(suite, tcase);

@@ -226,7 +226,6 @@ static Suite *subtree_suite(void)
 {
 	Suite *s = suite_create("merkle_subtree");
 	TCase *t = tcase_create("merkle_subtree");
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, ranges_have_the_form_of_the_reference);
 	tcase_add_test(t, pieces_cut_anywhere_merge_to_the_root);
 	tcase_add_loop_test(t, many_pieces_of_long_lists_merge_to_the_root, 0, 10);

@@ -508,7 +508,6 @@ static TCase *requests(void)
 {
 	TCase *tc = tcase_create("requests");
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, a_route_sees_arguments_and_headers);
 	tcase_add_test(tc, invalid_escapes_stay);
 	tcase_add_test(tc, a_reply_may_have_many_headers);
@@ -531,7 +530,6 @@ static TCase *waiting(void)
 {
 	TCase *tc = tcase_create("waiting");
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, a_suspended_request_is_answered_once_resumed);
 	tcase_add_test(tc, a_request_may_wait_twice);
 	tcase_add_test(tc, many_wait_at_once);

@@ -222,7 +222,6 @@ int main(void)
 {
 	Suite *suite = suite_create("http_connections");
 	TCase *t = tcase_create("http_connections");
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, one_over_the_limit_waits_until_another_goes);
 	tcase_add_test(t, few_connections_are_shared_out_among_few_threads);
 	tcase_add_test(t, no_two_requests_have_one_id);

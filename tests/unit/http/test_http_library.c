@@ -62,7 +62,6 @@ int main(void)
 {
 	Suite *suite = suite_create("http_library");
 	TCase *tc = tcase_create("http_library");
-	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, known_versions);
 	tcase_add_test(tc, another_version_is_told_of_and_serves);
 	tcase_add_test(tc, a_known_version_is_not_worth_a_word);

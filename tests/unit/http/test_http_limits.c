@@ -568,7 +568,6 @@ int main(void)
 	Suite *suite = suite_create("http_limits");
 	TCase *refusals = tcase_create("refusals");
 	tcase_add_checked_fixture(refusals, setup, NULL);
-	tcase_set_timeout(refusals, 60);
 	tcase_add_test(refusals, heads_that_two_parsers_read_in_two_ways);
 	tcase_add_test(refusals, heads_with_wrong_line_ends_are_refused);
 	tcase_add_test(refusals, heads_that_the_library_refuses);
@@ -588,7 +587,6 @@ int main(void)
 	tcase_add_test(refusals, a_client_that_has_said_all_gets_its_answer);
 	suite_add_tcase(suite, refusals);
 	TCase *patience = tcase_create("patience");
-	tcase_set_timeout(patience, 60);
 	tcase_add_test(patience, a_dripping_head_is_cut);
 	tcase_add_test(patience, a_dripping_body_is_cut_and_told);
 	tcase_add_test(patience, a_body_has_a_time_limit_as_a_whole);

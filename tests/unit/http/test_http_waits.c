@@ -335,7 +335,6 @@ int main(void)
 {
 	Suite *suite = suite_create("http_waits");
 	TCase *tc = tcase_create("waits");
-	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, bytes_are_sent_when_they_come);
 	tcase_add_test(tc, many_wait_and_hold_nobody_up);
 	tcase_add_test(tc, a_client_that_leaves_is_let_go);

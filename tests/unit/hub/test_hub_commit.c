@@ -169,7 +169,6 @@ int main(void)
 {
 	Suite *suite = suite_create("hub_commit");
 	TCase *tcase = tcase_create("hub_commit");
-	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, commit_of_each_kind);
 	tcase_add_test(tcase, commit_of_a_pointer_is_one_of_its_file);
 	tcase_add_test(tcase, commit_refused);

@@ -177,7 +177,6 @@ int main(void)
 	tcase_add_test(c, in_rounds_for_their_owners);
 	tcase_add_test(c, of_nothing);
 	tcase_add_test(c, each_set_once);
-	tcase_set_timeout(c, 60);
 	suite_add_tcase(s, c);
 	return run_suite(s);
 }

@@ -88,7 +88,6 @@ int main(void)
 {
 	Suite *s = suite_create("filter");
 	TCase *t = tcase_create("filter");
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, nothing_is_ruled_out_before_it_is_complete);
 	tcase_add_test(t, added_prefixes_are_found_and_few_others);
 	tcase_add_test(t, a_full_layer_is_wrong_once_in_five_hundred_at_most);

@@ -531,7 +531,6 @@ int main(void)
 	Suite *s = suite_create("index");
 	TCase *t = tcase_create("open");
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, sqlite_does_not_count_its_memory);
 	tcase_add_test(t, opened_new_and_again);
 	tcase_add_test(t, no_folder);
@@ -552,7 +551,6 @@ int main(void)
 	suite_add_tcase(s, t);
 	t = tcase_create("xorbs");
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, damaged_list);
 	tcase_add_test(t, a_plan_is_one_snapshot);
 	tcase_add_test(t, a_damaged_plan_is_not_an_empty_one);

@@ -439,7 +439,6 @@ int main(void)
 	Suite *s = suite_create("index_checkpoint");
 	TCase *t = tcase_create("checkpoint");
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_set_timeout(t, 200);
 	tcase_add_loop_test(t, a_lost_page_is_still_in_the_log, 0, WAYS);
 	tcase_add_test(t, a_restart_folds_it_in_again);
 	tcase_add_test(t, a_busy_log_is_no_failure);
@@ -448,7 +447,6 @@ int main(void)
 	suite_add_tcase(s, t);
 	t = tcase_create("commit_during_pass");
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_set_timeout(t, 200);
 	tcase_add_loop_test(t, a_commit_during_a_pass_is_kept, 1, 3);
 	tcase_add_test(t, versions_with_the_bug_are_known);
 	suite_add_tcase(s, t);

@@ -209,7 +209,6 @@ int main(void)
 	Suite *s = suite_create("index_dedupe");
 	TCase *t = tcase_create("dedupe");
 	tcase_add_checked_fixture(t, fx_set_up_three, fx_tear_down);
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, a_damaged_neighbour_is_left_out, 0, 2);
 	tcase_add_test(t, a_foreign_chunk_is_ruled_out_like_an_absent_one);
 	tcase_add_test(t, a_foreign_chunk_costs_as_much_as_an_absent_one);

@@ -126,7 +126,6 @@ int main(void)
 	Suite *suite = suite_create("index_gc");
 	TCase *t = tcase_create("gc");
 	tcase_add_checked_fixture(t, gx_set_up, fx_tear_down);
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, described_and_swept);
 	tcase_add_loop_test(t, damaged_lengths_are_swept, 0, 2);
 	tcase_add_test(t, a_file_with_damaged_terms_can_be_forgotten);

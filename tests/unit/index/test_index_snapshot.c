@@ -110,7 +110,6 @@ int main(void)
 {
 	Suite *s = suite_create("index_snapshot");
 	TCase *t = tcase_create("all");
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, fx_set_up, fx_tear_down);
 	tcase_add_test(t, older_version);
 	tcase_add_test(t, refused);

@@ -179,7 +179,6 @@ int main(void)
 	Suite *suite = suite_create("index_sums");
 	TCase *t = tcase_create("index_sums");
 	tcase_add_checked_fixture(t, hx_set_up, hx_end);
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, heads, 0, N_LIMITS);
 	tcase_add_loop_test(t, sizes_of_entries, 0, N_LIMITS);
 	tcase_add_loop_test(t, sizes_of_files, 0, N_LIMITS);

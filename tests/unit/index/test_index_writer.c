@@ -336,7 +336,6 @@ int main(void)
 	Suite *s = suite_create("index_writer");
 	TCase *t = tcase_create("writer");
 	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_set_timeout(t, 200);
 	tcase_add_test(t, a_bad_write_by_itself_is_not_tried_again);
 	tcase_add_test(t, a_full_disk_refuses_writes_until_there_is_room);
 	tcase_add_loop_test(t, a_quota_is_used_up_as_a_disk_is, 0, 3);

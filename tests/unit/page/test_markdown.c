@@ -252,7 +252,6 @@ int main(void)
 {
 	Suite *s = suite_create("markdown");
 	TCase *c = tcase_create("markdown");
-	tcase_set_timeout(c, 60);
 	tcase_add_loop_test(c, renders_each_case, 0, sizeof(CASES) / sizeof(CASES[0]));
 	tcase_add_test(c, ends_at_each_length);
 	tcase_add_test(c, bytes_behind_the_text_are_not_read);

@@ -123,7 +123,6 @@ int main(void)
 {
 	Suite *suite = suite_create("log_ring");
 	TCase *t = tcase_create("log_ring");
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, lines_come_out_as_they_went_in);
 	tcase_add_test(t, a_full_ring_drops_and_counts);
 	tcase_add_test(t, many_threads_put_at_once);

@@ -301,7 +301,6 @@ int main(void)
 {
 	Suite *suite = suite_create("log_writer");
 	TCase *t = tcase_create("log_writer");
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, all_is_written_in_order_at_the_end);
 	tcase_add_test(t, a_line_is_written_after_an_interval);
 	tcase_add_loop_test(t, a_warning_is_written_at_once, 0, 2);

@@ -374,7 +374,6 @@ int main(void)
 {
 	Suite *suite = suite_create("sandbox");
 	TCase *tcase = tcase_create("sandbox");
-	tcase_set_timeout(tcase, 60);
 	tcase_add_unchecked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, in_a_process_of_its_own, 0, sizeof(TESTS) / sizeof(TESTS[0]));
 	suite_add_tcase(suite, tcase);

@@ -237,7 +237,6 @@ int main(void)
 	tcase_add_loop_test(c, test_mutant, 0, MUTANTS_N);
 	tcase_add_loop_test(c, test_cut_anywhere, 0, VALID_N);
 	tcase_add_loop_test(c, test_flipped, 0, VALID_N);
-	tcase_set_timeout(c, 60);
 	suite_add_tcase(suite, c);
 	return run_suite(suite);
 }

@@ -319,7 +319,6 @@ int main(void)
 	tcase_add_loop_test(c, test_broken, 0, (int)(sizeof(BROKEN) / sizeof(BROKEN[0])));
 	tcase_add_test(c, test_short);
 	tcase_add_test(c, a_bookend_is_32_bytes_of_ff);
-	tcase_set_timeout(c, 60);
 	suite_add_tcase(suite, c);
 	return run_suite(suite);
 }

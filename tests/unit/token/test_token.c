@@ -447,7 +447,6 @@ int main(void)
 {
 	Suite *suite = suite_create("token");
 	TCase *tc = tcase_create("token");
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, tokens_of_another_implementation);
 	tcase_add_loop_test(tc, minted_then_verified, 0, N_SIGNING_KEYS);
 	tcase_add_loop_test(tc, no_changed_character_passes, 0, N_SIGNING_KEYS);

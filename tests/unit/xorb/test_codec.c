@@ -227,7 +227,6 @@ int main(void)
 {
 	Suite *suite = suite_create("codec");
 	TCase *tcase = tcase_create("codec");
-	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, codec_takes_the_shortest_scheme);
 	tcase_add_test(tcase, codec_pieces_that_mislead);
 	tcase_add_test(tcase, codec_round_trips_every_length);

@@ -383,7 +383,6 @@ int main(void)
 {
 	Suite *suite = suite_create("xorb");
 	TCase *tcase = tcase_create("verifier");
-	tcase_set_timeout(tcase, 100);
 	tcase_add_loop_test(tcase, xorb_captured_are_accepted, 0, (int)CAPTURED_XORBS_N);
 	tcase_add_test(tcase, xorb_captured_have_every_scheme);
 	tcase_add_test(tcase, xorb_mutants_are_refused_for_their_cause);

@@ -192,7 +192,6 @@ int main(void)
 {
 	Suite *suite = suite_create("xorb_footer");
 	TCase *tcase = tcase_create("footer");
-	tcase_set_timeout(tcase, 100);
 	tcase_add_test(tcase, footer_of_the_reference_is_accepted);
 	tcase_add_test(tcase, footer_made_equals_the_reference);
 	tcase_add_test(tcase, footer_every_byte_counts);

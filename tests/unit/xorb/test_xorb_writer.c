@@ -188,7 +188,6 @@ int main(void)
 {
 	Suite *suite = suite_create("xorb_writer");
 	TCase *tcase = tcase_create("reader and writer");
-	tcase_set_timeout(tcase, 100);
 	tcase_add_loop_test(tcase, reader_rewrites_byte_for_byte, 0, (int)CAPTURED_XORBS_N);
 	tcase_add_test(tcase, reader_finds_the_footer);
 	tcase_add_test(tcase, reader_refuses_truncation);
