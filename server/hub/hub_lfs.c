@@ -171,18 +171,29 @@ static void lfs_put_basic(struct cairn_json_out *w, const struct lfs_request *l,
 	cairn_json_put_u64(w, "expires_in", app->config.token_ttl_s);
 }
 
-static void lfs_put_actions(struct cairn_json_out *w, const struct lfs_request *l,
-			    const uint8_t sha256[static CAIRN_SHA256_BYTES], uint64_t size_bytes)
+/* Begins an object's only action, whose members follow. */
+static void lfs_open_action(struct cairn_json_out *w, const char *operation)
 {
 	cairn_json_put_bool(w, "authenticated", true);
 	cairn_json_open_object(w, "actions");
-	cairn_json_open_object(w, l->upload ? "upload" : "download");
+	cairn_json_open_object(w, operation);
+}
+
+static void lfs_close_action(struct cairn_json_out *w)
+{
+	cairn_json_close(w);
+	cairn_json_close(w);
+}
+
+static void lfs_put_action(struct cairn_json_out *w, const struct lfs_request *l,
+			   const uint8_t sha256[static CAIRN_SHA256_BYTES], uint64_t size_bytes)
+{
+	lfs_open_action(w, l->upload ? "upload" : "download");
 	if (l->xet)
 		lfs_put_xet(w, l);
 	else
 		lfs_put_basic(w, l, sha256, size_bytes);
-	cairn_json_close(w);
-	cairn_json_close(w);
+	lfs_close_action(w);
 }
 
 /* Did a proxy pass on the request, which may have come by HTTPS, although public_url is not set? */
@@ -216,17 +227,14 @@ static void lfs_put_absent(struct cairn_json_out *w, struct lfs_request *l, cons
 	cairn_git_oid_text(commit, &absent->commit);
 	(void)snprintf(rest, sizeof(rest), "/resolve/%s/%s", commit, path);
 	hub_repo_url(&l->repo, url, sizeof(url), hub_kind_web(l->repo.kind), rest);
-	cairn_json_put_bool(w, "authenticated", true);
-	cairn_json_open_object(w, "actions");
-	cairn_json_open_object(w, "download");
+	lfs_open_action(w, "download");
 	cairn_json_put_text(w, "href", url);
 	if (!is_for_all && l->authorization) {
 		cairn_json_open_object(w, "header");
 		cairn_json_put_text(w, "Authorization", l->authorization);
 		cairn_json_close(w);
 	}
-	cairn_json_close(w);
-	cairn_json_close(w);
+	lfs_close_action(w);
 }
 
 /* Writes an object that is to be downloaded, and that the repository does not have. */
@@ -261,7 +269,7 @@ static enum cairn_status lfs_put_new(struct cairn_json_out *w, struct lfs_reques
 	}
 	l->new_bytes += counts;
 	if (status == CAIRN_OK)
-		lfs_put_actions(w, l, sha256, size_bytes);
+		lfs_put_action(w, l, sha256, size_bytes);
 	return status;
 }
 
@@ -284,7 +292,7 @@ static enum cairn_status lfs_put_found(struct cairn_json_out *w, struct lfs_requ
 	else if (!there)
 		return lfs_put_new(w, l, sha256, size_bytes);
 	else if (!l->upload)
-		lfs_put_actions(w, l, sha256, size_bytes);
+		lfs_put_action(w, l, sha256, size_bytes);
 	/* no action: a stored object is not sent again */
 	return CAIRN_OK;
 }
