@@ -4,6 +4,7 @@
 #include "base/percent.h"
 #include "hub/lfs.h"
 #include "hub/quota.h"
+#include "hub/revision.h"
 #include "hub/stranger.h"
 #include "server/ask/hub_mirror.h"
 #include "server/ask/hub_reply.h"
@@ -333,17 +334,17 @@ static enum cairn_status lfs_put_object(struct cairn_json_out *w, struct lfs_req
  * @return false: the call waits */
 static bool lfs_refresh(struct lfs_request *l, const struct cairn_json *json)
 {
-	static const char *const BEGINS[] = {"refs/heads/", "refs/tags/"};
 	char revision[3 * CAIRN_INDEX_REF_NAME_MAX + 1];
 	const char *name = cairn_json_text_of(cairn_json_get(json, "ref"), "name");
+	struct cairn_hub_ref_name ref;
 	if (l->upload || !l->repo.repo.is_mirrored)
 		return true;
-	for (size_t i = 0; name && i < sizeof(BEGINS) / sizeof(BEGINS[0]); i++)
-		if (strncmp(name, BEGINS[i], strlen(BEGINS[i])) == 0)
-			name += strlen(BEGINS[i]);
-	if (!name || strncmp(name, "refs/", 5) == 0 || strlen(name) > CAIRN_INDEX_REF_NAME_MAX)
+	cairn_hub_ref_name(name ? name : CAIRN_HUB_MAIN, &ref);
+	/* Refs of other kinds are not mirrored, so main is looked up instead. */
+	if (ref.kind == CAIRN_INDEX_PULL || strncmp(ref.name, "refs/", 5) == 0 ||
+	    strlen(ref.name) > CAIRN_INDEX_REF_NAME_MAX)
 		return hub_mirror_refresh(&l->repo, NULL);
-	cairn_percent_encode(revision, name, CAIRN_PERCENT_UNRESERVED);
+	cairn_percent_encode(revision, ref.name, CAIRN_PERCENT_UNRESERVED);
 	return hub_mirror_refresh(&l->repo, revision);
 }
 
