@@ -36,9 +36,10 @@ struct lfs_request {
 	struct cairn_index_repo place; /* the repository of the objects: that of the path, or the stranger's bucket */
 	int64_t expires_unix_s;
 	char *token;                              /* for an upload by xet; owned */
-	char *authorization;                      /* the request's header; owned. NULL: none */
-	bool is_in_clear;                         /* addresses may begin with http:// where clients use https:// */
 	char name[CAIRN_INDEX_REPO_NAME_MAX + 1]; /* the repository's name in the path, without ".git" */
+	/* These serve files that are not here yet. Only a daemon that mirrors a hub sets them. */
+	char *authorization; /* the request's header; owned. NULL: none */
+	bool is_in_clear;    /* addresses may begin with http:// where clients use https:// */
 };
 
 static void lfs_free(void *state)
@@ -387,22 +388,29 @@ static void lfs_show(struct http_request *req, struct hub_call *call)
 
 /* --- routes ------------------------------------------------------------------------------------------------------- */
 
+/* Keeps the request's headers for files of a mirrored hub that are not here yet. */
+static void lfs_keep_headers(struct http_request *req, struct lfs_request *l)
+{
+	const char *authorization = http_header(req, "Authorization");
+	if (authorization && strlen(authorization) < LFS_AUTHORIZATION_BYTES_MAX)
+		l->authorization = strdup(authorization); /* NULL: out of memory, the object is then refused later */
+	l->is_in_clear = lfs_is_in_clear(req, l);
+}
+
 static void lfs_begin(struct http_request *req)
 {
 	struct lfs_request *l = hub_repo_new(req, sizeof(*l), hub_kind_of_pattern(req), lfs_answer, lfs_show);
 	if (!l)
 		return;
 	const char *name = http_path_arg(req, "name"), *dot = strrchr(name, '.');
-	const char *authorization = http_header(req, "Authorization");
 	int len = dot && strcmp(dot, ".git") == 0 ? (int)(dot - name) : (int)strlen(name);
 	/* a name that is too long is cut, but stays too long for any repository */
 	(void)snprintf(l->name, sizeof(l->name), "%.*s", len < (int)sizeof(l->name) ? len : 0, name);
 	l->repo.namespace = http_path_arg(req, "namespace");
 	l->repo.name = l->name;
 	l->repo.call.mirrors = true; /* the body says whether the request only reads */
-	if (authorization && strlen(authorization) < LFS_AUTHORIZATION_BYTES_MAX)
-		l->authorization = strdup(authorization); /* NULL: out of memory, the object is then refused later */
-	l->is_in_clear = lfs_is_in_clear(req, l);
+	if (l->repo.call.job.app->mirror)
+		lfs_keep_headers(req, l);
 	(void)route_body_begin(req, &l->repo.body);
 }
 
