@@ -195,26 +195,24 @@ enum cairn_status cairn_mirror_count(const struct cairn_hub *hub, struct cairn_m
 	return cairn_index_each_entry(hub->index, commit, &all, list_count_entry, &l);
 }
 
+bool cairn_mirror_count_main(struct cairn_mirror *mirror, const struct cairn_index_repo *repo, uint64_t files_max,
+			     struct cairn_mirror_counts *out)
+{
+	struct cairn_index_commit head;
+	*out = (struct cairn_mirror_counts){.n_files = 0};
+	return repo->n_files <= files_max && list_main(mirror->hub, repo, &head) == CAIRN_OK &&
+	       cairn_mirror_count(mirror->hub, mirror, repo->id, &head, "", out) == CAIRN_OK;
+}
+
 bool cairn_mirror_here(struct cairn_mirror *mirror, const struct cairn_index_repo *repo, uint64_t files_max,
 		       struct cairn_mirror_here *out)
 {
-	struct cairn_index_mirrored m = {.looked_unix_s = 0};
-	struct cairn_index_commit head;
-	struct cairn_mirror_counts counts = {.n_files = 0};
-	bool is_counted = repo->n_files <= files_max;
-	enum cairn_status status = cairn_index_mirrored(mirror->hub->index, repo->id, &m);
-	if (status == CAIRN_OK && is_counted)
-		status = list_main(mirror->hub, repo, &head);
-	if (status == CAIRN_OK && is_counted)
-		status = cairn_mirror_count(mirror->hub, mirror, repo->id, &head, "", &counts);
-	*out = (struct cairn_mirror_here){.looked_unix_s = m.looked_unix_s,
-					  .is_kept = m.ahead.keeps,
-					  .is_counted = is_counted,
-					  .n_files = counts.n_files,
-					  .n_here = counts.n_here,
-					  .here_bytes = counts.here_bytes,
-					  .n_coming = counts.n_coming};
-	return status == CAIRN_OK;
+	struct cairn_index_mirrored m;
+	if (cairn_index_mirrored(mirror->hub->index, repo->id, &m) != CAIRN_OK)
+		return false;
+	*out = (struct cairn_mirror_here){.looked_unix_s = m.looked_unix_s, .is_kept = m.ahead.keeps};
+	out->is_counted = cairn_mirror_count_main(mirror, repo, files_max, &out->main);
+	return true;
 }
 
 struct list_top {

@@ -304,14 +304,25 @@ unsigned cairn_mirror_find_coming(struct cairn_mirror *mirror, struct cairn_mirr
 /** Is a content of a repository being fetched, or does it wait for its turn? Does not wait. */
 bool cairn_mirror_is_coming(struct cairn_mirror *mirror, int64_t repo, int64_t content);
 
+/** Files of a revision. Plain value. */
+struct cairn_mirror_counts {
+	uint64_t n_files, bytes;
+	uint64_t n_here, here_bytes;     /* files fetched completely */
+	uint64_t n_coming, coming_bytes; /* files that are being fetched, and their bytes that arrived */
+};
+/** Counts the files of main. @param files_max  most files of main to count
+ * @return false: main has more, or the index cannot be read */
+bool cairn_mirror_count_main(struct cairn_mirror *mirror, const struct cairn_index_repo *repo, uint64_t files_max,
+			     struct cairn_mirror_counts *out);
+
 /** How much of a mirrored repository was fetched. Plain value. */
 struct cairn_mirror_here {
-	int64_t looked_unix_s;                          /* when the upstream was last asked about main */
-	bool is_kept;                                   /* its files are not evicted */
-	bool is_counted;                                /* main has few enough files to count them */
-	uint64_t n_files, n_here, here_bytes, n_coming; /* files of main; n_here: fetched; n_coming: being fetched */
+	int64_t looked_unix_s; /* when the upstream was last asked about main */
+	bool is_kept;          /* its files are not evicted */
+	bool is_counted;       /* as of cairn_mirror_count_main() */
+	struct cairn_mirror_counts main;
 };
-/** Finds how much of a repository was fetched. @param files_max  most files of main to count
+/** Finds how much of a repository was fetched. @param files_max  as for cairn_mirror_count_main()
  * @return false: the index cannot be read */
 bool cairn_mirror_here(struct cairn_mirror *mirror, const struct cairn_index_repo *repo, uint64_t files_max,
 		       struct cairn_mirror_here *out);

@@ -22,12 +22,6 @@ bool cairn_mirror_next_pattern(const char **at, char out[static CAIRN_INDEX_INCL
  * slashes; "": every path matches. Pure. */
 bool cairn_mirror_fits(const char *patterns, const char *path);
 
-/** Files of a revision. Plain value. */
-struct cairn_mirror_counts {
-	uint64_t n_files, bytes;
-	uint64_t n_here, here_bytes;     /* files fetched completely */
-	uint64_t n_coming, coming_bytes; /* files that are being fetched, and their bytes that arrived */
-};
 /** Counts files of a commit. Reads an entry for each: at most 50,000, in some 0.1 s.
  * @param mirror  NULL: none  @param patterns  as for cairn_mirror_fits()
  * @return as cairn_index_each_entry() */

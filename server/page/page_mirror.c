@@ -32,10 +32,10 @@ static void mirror_put_here(struct page *page)
 	html(b, "<p class=\"dim\">main as of ");
 	show_age(b, now.looked_unix_s, cairn_clock_unix_s());
 	if (now.is_counted)
-		html(b, "; %s of %s files here, %s", show_count(here, now.n_here), show_count(all, now.n_files),
-		     show_size(bytes, now.here_bytes));
-	if (now.n_coming > 0)
-		html(b, "; %s on the way", show_count(here, now.n_coming));
+		html(b, "; %s of %s files here, %s", show_count(here, now.main.n_here),
+		     show_count(all, now.main.n_files), show_size(bytes, now.main.here_bytes));
+	if (now.main.n_coming > 0)
+		html(b, "; %s on the way", show_count(here, now.main.n_coming));
 	html(b, now.is_kept ? "; kept.</p>\n" : ".</p>\n");
 }
 
@@ -144,7 +144,7 @@ static void mirror_put_held(struct cairn_buf *b, struct cairn_mirror *mirror, co
 					     [CAIRN_INDEX_MIRROR_DISABLED] = "disabled upstream"};
 	const char *kind = hub_kind_web(m->repo.kind);
 	char text[SHOW_BYTES], all[SHOW_BYTES], name[CAIRN_INDEX_ALIAS_MAX + 32];
-	struct cairn_mirror_here now;
+	struct cairn_mirror_counts main;
 	int64_t now_s = cairn_clock_unix_s();
 	(void)snprintf(name, sizeof(name), "%s%s/%s", kind, m->repo.account_name, m->repo.name);
 	html(b, "<tr><th scope=\"row\"><a href=\"%s\">", name);
@@ -155,8 +155,8 @@ static void mirror_put_held(struct cairn_buf *b, struct cairn_mirror *mirror, co
 	if (m->state != CAIRN_INDEX_MIRROR_THERE)
 		html(b, " <span class=\"tag\">%s</span>", STATES[m->state]);
 	html(b, "</th><td class=\"num\">%s</td><td class=\"num wide\">", show_size(text, m->stored_bytes));
-	if (cairn_mirror_here(mirror, &m->repo, MIRROR_FILES_COUNTED_MAX, &now) && now.is_counted)
-		html(b, "%s of %s", show_count(text, now.n_here), show_count(all, now.n_files));
+	if (cairn_mirror_count_main(mirror, &m->repo, MIRROR_FILES_COUNTED_MAX, &main))
+		html(b, "%s of %s", show_count(text, main.n_here), show_count(all, main.n_files));
 	html(b, "</td><td class=\"num wide\">");
 	mirror_put_every(b, m->ahead.every_s);
 	html(b, "</td><td class=\"num wide\">");
