@@ -118,12 +118,8 @@ static enum cairn_status look_unknown(struct cairn_diag *diag)
 static void look_leave(struct mirror_fetch *f, enum cairn_index_mirror_state state)
 {
 	struct cairn_diag diag = {0};
-	struct cairn_index_repo here = {0};
-	struct cairn_index_commit commit;
-	enum cairn_status status = CAIRN_OK;
-	(void)snprintf(f->repo.id, sizeof(f->repo.id), "%s", f->what.name);
-	if (strchr(f->repo.id, '/'))
-		status = mirror_rows_find(f, &here, &commit, &diag);
+	struct cairn_index_repo here;
+	enum cairn_status status = mirror_rows_find_repo(f, f->what.name, &here, &diag);
 	bool is_told = state != CAIRN_INDEX_MIRROR_GONE || f->what.rule != 0 || !(f->what.sees || here.is_private);
 	if (status == CAIRN_OK && here.id != 0 && is_told)
 		status = mirror_rows_leave(f, &here, state, &diag);
@@ -147,22 +143,6 @@ static void look_keep_alias(struct mirror_fetch *f, const char *target)
 	mirror_fetch_end(f, status, &diag);
 }
 
-/* Finds the repository that is here under the name that was looked up. @param[out] former  id 0: there is none */
-static enum cairn_status look_find_former(struct mirror_fetch *f, struct cairn_index_repo *former,
-					  struct cairn_diag *diag)
-{
-	char target[MIRROR_ID_BYTES];
-	struct cairn_index_commit commit;
-	*former = (struct cairn_index_repo){0};
-	if (!strchr(f->what.name, '/'))
-		return CAIRN_OK;
-	memcpy(target, f->repo.id, sizeof(target));
-	(void)snprintf(f->repo.id, sizeof(f->repo.id), "%s", f->what.name);
-	enum cairn_status status = mirror_rows_find(f, former, &commit, diag);
-	memcpy(f->repo.id, target, sizeof(f->repo.id));
-	return status;
-}
-
 /* Stores the alias only if its target is public: a token may have shown a name that is not for everybody, and an alias
  * reveals its target to all askers. If a repository is here under its former name, it is closed as its new name is. */
 static void look_at_target(struct mirror_fetch *f)
@@ -171,7 +151,7 @@ static void look_at_target(struct mirror_fetch *f)
 	struct cairn_index_repo former;
 	enum cairn_status status = mirror_read_repo(&f->repo, &f->call, &diag);
 	if (status == CAIRN_OK)
-		status = look_find_former(f, &former, &diag);
+		status = mirror_rows_find_repo(f, f->what.name, &former, &diag);
 	if (status == CAIRN_OK && former.id != 0)
 		status = mirror_rows_close(f, &former, &diag);
 	if (status == CAIRN_OK && (f->repo.is_private || f->repo.is_disabled))
@@ -187,7 +167,7 @@ static void look_moved(struct mirror_fetch *f, const char *target)
 {
 	struct cairn_diag diag = {0};
 	struct cairn_index_repo former;
-	enum cairn_status status = look_find_former(f, &former, &diag);
+	enum cairn_status status = mirror_rows_find_repo(f, f->what.name, &former, &diag);
 	if (status == CAIRN_OK && former.id == 0 && !f->what.token[0]) {
 		look_keep_alias(f, target);
 		return;

@@ -212,6 +212,11 @@ CAIRN_MUST_USE enum cairn_status mirror_policy_read(struct mirror_policy *policy
 /** Do the rules allow to mirror the repository of a request? If its rule has a token, the request gets that token. */
 bool mirror_take_rule(struct cairn_mirror *m, struct cairn_mirror_want *want);
 
+/** Finds a repository in the index, and checks that its namespace is mirrored, or free.
+ * @param name  "account/name"; without an account nothing is found  @param[out] here  id 0: it is not in the index
+ * @return as mirror_rows_find() */
+CAIRN_MUST_USE enum cairn_status mirror_rows_find_repo(struct mirror_fetch *f, const char *name,
+						       struct cairn_index_repo *here, struct cairn_diag *diag);
 /** Finds the repository and the commit of a fetch in the index, and checks that the namespace is mirrored, or free.
  * @param[out] here  id 0: the repository is not in the index  @param[out] commit  id 0: the commit is not in the index
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND the namespace is an account of this server (mirror.local); as index */
@@ -239,7 +244,7 @@ CAIRN_MUST_USE enum cairn_status mirror_rows_write(struct mirror_fetch *f, const
 						   struct cairn_diag *diag);
 /** Records that the upstream no longer has a repository, or no longer shows it to everybody. A repository that is gone
  * stays visible if it was public; any other is hidden.
- * @param here  the repository from mirror_rows_find() */
+ * @param here  the repository from mirror_rows_find_repo() */
 CAIRN_MUST_USE enum cairn_status mirror_rows_leave(struct mirror_fetch *f, const struct cairn_index_repo *here,
 						   enum cairn_index_mirror_state state, struct cairn_diag *diag);
 /** Stores the upstream's description of the repository, for lists and its page. A failure is not reported: the next

@@ -19,10 +19,10 @@ static struct cairn_index *rows_index(const struct mirror_fetch *f)
 /* --- the state in the index --------------------------------------------------------------------------------------- */
 
 /* Splits "account/name", which was checked when the fetch began. @return the name */
-static const char *rows_split(const struct mirror_fetch *f, char account[static CAIRN_INDEX_ACCOUNT_NAME_MAX + 1])
+static const char *rows_split(const char *id, char account[static CAIRN_INDEX_ACCOUNT_NAME_MAX + 1])
 {
-	const char *slash = strchr(f->repo.id, '/');
-	(void)snprintf(account, CAIRN_INDEX_ACCOUNT_NAME_MAX + 1, "%.*s", (int)(slash - f->repo.id), f->repo.id);
+	const char *slash = strchr(id, '/');
+	(void)snprintf(account, CAIRN_INDEX_ACCOUNT_NAME_MAX + 1, "%.*s", (int)(slash - id), id);
 	return slash + 1;
 }
 
@@ -32,12 +32,11 @@ static enum cairn_status rows_local(struct cairn_diag *diag)
 			  "the namespace is an account of this server, so it is not looked up upstream");
 }
 
-/* Finds the account of the namespace. @param[out] id  0: it does not exist yet */
-static enum cairn_status rows_account(const struct mirror_fetch *f, int64_t *id, struct cairn_diag *diag)
+/* Finds the account of a namespace. @param[out] id  0: it does not exist yet */
+static enum cairn_status rows_account(const struct mirror_fetch *f, const char *name, int64_t *id,
+				      struct cairn_diag *diag)
 {
-	char name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1];
 	struct cairn_index_account account = {0};
-	(void)rows_split(f, name);
 	enum cairn_status status = cairn_index_account(rows_index(f), name, &account);
 	*id = account.id;
 	if (status == CAIRN_OK && !account.is_mirrored)
@@ -45,21 +44,31 @@ static enum cairn_status rows_account(const struct mirror_fetch *f, int64_t *id,
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
+enum cairn_status mirror_rows_find_repo(struct mirror_fetch *f, const char *name, struct cairn_index_repo *here,
+					struct cairn_diag *diag)
+{
+	char account[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1];
+	int64_t id;
+	*here = (struct cairn_index_repo){0};
+	if (!strchr(name, '/'))
+		return CAIRN_OK;
+	const char *rest = rows_split(name, account);
+	enum cairn_status status = rows_account(f, account, &id, diag);
+	if (status != CAIRN_OK || id == 0)
+		return status;
+	status = cairn_index_repo(rows_index(f), f->what.kind, account, rest, here);
+	f->what.repo = here->id;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
 enum cairn_status mirror_rows_find(struct mirror_fetch *f, struct cairn_index_repo *here,
 				   struct cairn_index_commit *commit, struct cairn_diag *diag)
 {
-	char account[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1];
-	const char *name = rows_split(f, account);
-	int64_t id;
-	*here = (struct cairn_index_repo){0};
 	*commit = (struct cairn_index_commit){0};
-	enum cairn_status status = rows_account(f, &id, diag);
-	if (status != CAIRN_OK || id == 0)
+	enum cairn_status status = mirror_rows_find_repo(f, f->repo.id, here, diag);
+	if (status != CAIRN_OK || here->id == 0)
 		return status;
-	status = cairn_index_repo(rows_index(f), f->what.kind, account, name, here);
-	f->what.repo = here->id;
-	if (status == CAIRN_OK)
-		status = cairn_index_find_commit(rows_index(f), here->id, f->repo.sha, CAIRN_INDEX_ALL_COMMITS, commit);
+	status = cairn_index_find_commit(rows_index(f), here->id, f->repo.sha, CAIRN_INDEX_ALL_COMMITS, commit);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
@@ -318,16 +327,16 @@ static enum cairn_status rows_diff(struct mirror_fetch *f, const struct cairn_in
 static enum cairn_status rows_make_account(const struct mirror_fetch *f, int64_t *id, struct cairn_diag *diag)
 {
 	char name[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1];
-	enum cairn_status status = rows_account(f, id, diag);
+	(void)rows_split(f->repo.id, name);
+	enum cairn_status status = rows_account(f, name, id, diag);
 	if (status != CAIRN_OK || *id != 0)
 		return status;
-	(void)rows_split(f, name);
 	struct cairn_index_add_account add = {
 		.kind = CAIRN_INDEX_ORGANISATION, .name = name, .fullname = "", .email = "", .is_mirrored = true};
 	status = cairn_index_add_account(rows_index(f), &add);
 	*id = add.id;
 	*diag = add.write.diag;
-	return status == CAIRN_E_CONFLICT ? rows_account(f, id, diag) : status;
+	return status == CAIRN_E_CONFLICT ? rows_account(f, name, id, diag) : status;
 }
 
 static bool rows_id(const struct mirror_fetch *f, struct cairn_git_oid *out)
@@ -340,7 +349,7 @@ static enum cairn_status rows_make_repo(struct mirror_fetch *f, struct cairn_ind
 {
 	CLEANUP(rows_diff_fini) struct rows_diff d = {0};
 	char account[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1], title[CAIRN_INDEX_TITLE_MAX + 1];
-	const char *name = rows_split(f, account);
+	const char *name = rows_split(f->repo.id, account);
 	struct cairn_git_oid id;
 	struct cairn_index_add_repo add = {.kind = f->what.kind,
 					   .name = name,
