@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "mirror/hub/ask_refused.h"
-#include "mirror/owner.h"
 #include "mirror/parts.h"
 
 #include <inttypes.h>
@@ -180,14 +179,13 @@ static enum cairn_status admit_check_owner(const struct cairn_buf *body, struct 
 	return CAIRN_OK;
 }
 
-/* Gives each request that waits a copy of the answer. All of them are questions of cairn_mirror_want_owner(), because
- * no others have such a key. */
+/* Gives each request that waits a copy of the answer. */
 static void admit_copy_owner(struct mirror_fetch *f)
 {
 	const struct cairn_buf *body = &f->call.body;
 	pthread_mutex_lock(&f->m->lock);
 	for (struct cairn_mirror_want *want = f->waiting; want; want = want->next)
-		((struct cairn_mirror_owner *)want)->answer = strndup((const char *)body->bytes, body->len);
+		want->answer = strndup((const char *)body->bytes, body->len);
 	pthread_mutex_unlock(&f->m->lock);
 }
 
@@ -213,10 +211,10 @@ static void admit_owner_begin(struct mirror_fetch *f)
 	mirror_fetch_send(f);
 }
 
-void cairn_mirror_want_owner(struct cairn_mirror *mirror, struct cairn_mirror_owner *owner)
+void cairn_mirror_want_owner(struct cairn_mirror *mirror, struct cairn_mirror_want *want)
 {
 	char hex[2 * CAIRN_SHA256_BYTES + 1], key[sizeof(hex) + 8];
-	cairn_hex_text(hex, owner->want.who, CAIRN_SHA256_BYTES);
+	cairn_hex_text(hex, want->who, CAIRN_SHA256_BYTES);
 	(void)snprintf(key, sizeof(key), "owner/%s", hex);
-	admit_ask(mirror, &owner->want, key, admit_owner_begin);
+	admit_ask(mirror, want, key, admit_owner_begin);
 }

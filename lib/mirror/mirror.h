@@ -159,6 +159,9 @@ struct cairn_mirror_want {
 	bool is_new; /* for a revision: not in the index, or hidden; it counts against the sender's rate */
 	char asked_by[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1]; /* name of the asker's account; "": no account */
 	unsigned rule; /* set by the mirror: line of the rule whose token replaced the asker's; 0: none */
+	/* The upstream's JSON, if cairn_mirror_want_owner() ended with CAIRN_OK; the caller frees it. NULL: ask later
+	 */
+	char *answer;
 
 	/* CAIRN_OK: read the index again. Else diag has the reason:
 	 *   CAIRN_E_NOT_FOUND  the upstream does not have it, or hides it (mirror.unknown)
@@ -186,6 +189,10 @@ void cairn_mirror_want_file(struct cairn_mirror *mirror, struct cairn_mirror_wan
 /** Asks the upstream whether the request's token may read the files of a repository. CAIRN_OK: yes; CAIRN_E_NOT_FOUND:
  * no. */
 void cairn_mirror_want_admission(struct cairn_mirror *mirror, struct cairn_mirror_want *want);
+/** Asks the upstream who owns a token. The caller sets done, sender, asked_by, token and who. Stores neither the token
+ * nor the answer. CAIRN_E_NOT_FOUND: the upstream refuses the token. The questions count with those of
+ * cairn_mirror_want_admission(): a sender may ask eight at once, and then one a second (mirror.full). */
+void cairn_mirror_want_owner(struct cairn_mirror *mirror, struct cairn_mirror_want *want);
 /** Do the rules allow to mirror a repository with this name? */
 bool cairn_mirror_lets_in(struct cairn_mirror *mirror, enum cairn_index_repo_kind kind, const char *name);
 /** Finds to whom the rules open a mirrored repository that is private or has a gate. A repository that the upstream has

@@ -1,6 +1,5 @@
 #include "server/ask/hub_mirror.h"
 
-#include "mirror/owner.h"
 #include "server/log/log.h"
 
 #include <stdio.h>
@@ -15,10 +14,7 @@ enum {
 };
 
 struct hub_lack {
-	union {
-		struct cairn_mirror_want want;
-		struct cairn_mirror_owner owner; /* begins with a want */
-	};
+	struct cairn_mirror_want want; /* first */
 	struct hub_call *call;
 	bool wanted; /* the mirrored hub has to be asked */
 	bool is_file, is_admission, is_owner;
@@ -37,7 +33,7 @@ void hub_lack_free(struct hub_lack *lack)
 	if (!lack)
 		return;
 	explicit_bzero(lack->want.token, sizeof(lack->want.token));
-	free(lack->owner.answer);
+	free(lack->want.answer);
 	free(lack);
 }
 
@@ -83,7 +79,7 @@ bool hub_mirror_waits(struct http_request *req, struct hub_call *call)
 		return true;
 	atomic_fetch_add(&app->mirror_counts.n_waiting, 1);
 	if (lack->is_owner)
-		cairn_mirror_want_owner(app->mirror, &lack->owner);
+		cairn_mirror_want_owner(app->mirror, &lack->want);
 	else if (lack->is_admission)
 		cairn_mirror_want_admission(app->mirror, &lack->want);
 	else if (lack->is_file)
@@ -384,9 +380,9 @@ const char *hub_mirror_owner(struct hub_call *call)
 	mirror_fail(call, &lack->want);
 	call->foreign_fits = call->status != CAIRN_E_NOT_FOUND; /* else it is an unknown key */
 	/* There was no memory for the answer, or the question came just after others had got it. */
-	if (call->status == CAIRN_OK && !lack->owner.answer)
+	if (call->status == CAIRN_OK && !lack->want.answer)
 		call->status = cairn_mirror_later(&call->diag);
-	return call->status == CAIRN_OK ? lack->owner.answer : NULL;
+	return call->status == CAIRN_OK ? lack->want.answer : NULL;
 }
 
 static enum cairn_status mirror_unknown(struct hub_call *call)
