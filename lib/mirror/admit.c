@@ -93,6 +93,15 @@ void mirror_grant_brought(const struct mirror_fetch *f, int64_t repo)
 	pthread_mutex_unlock(&f->m->lock);
 }
 
+/* Sends the question about a token. */
+static void admit_send(struct mirror_fetch *f, size_t answer_bytes_max, void (*answered)(struct mirror_fetch *f))
+{
+	f->call.body_bytes_max = answer_bytes_max;
+	f->call.deadline_ms = ADMIT_MS;
+	f->step = answered;
+	mirror_fetch_send(f);
+}
+
 static bool admit_is_refused(const struct mirror_fetch *f)
 {
 	return f->call.code == 401 || f->call.code == 403 || f->call.code == 404;
@@ -124,10 +133,7 @@ static void admit_begin(struct mirror_fetch *f)
 {
 	(void)snprintf(f->path, sizeof(f->path), "/api/%s/%s/auth-check", cairn_mirror_type(f->what.kind),
 		       f->what.name);
-	f->call.body_bytes_max = ADMIT_BYTES_MAX;
-	f->call.deadline_ms = ADMIT_MS;
-	f->step = admit_answered;
-	mirror_fetch_send(f);
+	admit_send(f, ADMIT_BYTES_MAX, admit_answered);
 }
 
 /* Keeps a sender from trying many tokens. */
@@ -205,10 +211,7 @@ static void admit_owner_answered(struct mirror_fetch *f)
 static void admit_owner_begin(struct mirror_fetch *f)
 {
 	(void)snprintf(f->path, sizeof(f->path), "/api/whoami-v2");
-	f->call.body_bytes_max = ADMIT_OWNER_BYTES_MAX;
-	f->call.deadline_ms = ADMIT_MS;
-	f->step = admit_owner_answered;
-	mirror_fetch_send(f);
+	admit_send(f, ADMIT_OWNER_BYTES_MAX, admit_owner_answered);
 }
 
 void cairn_mirror_want_owner(struct cairn_mirror *mirror, struct cairn_mirror_want *want)
