@@ -13,11 +13,18 @@ enum {
 	MIRROR_ALIASES_MAX = 4, /* longest chain of aliases that is followed */
 };
 
+enum mirror_lack_kind {
+	MIRROR_LACK_REVISION,
+	MIRROR_LACK_FILE,
+	MIRROR_LACK_ADMISSION, /* whether the asker's token may read a repository */
+	MIRROR_LACK_OWNER,     /* whose the asker's token is */
+};
+
 struct hub_lack {
 	struct cairn_mirror_want want; /* first */
 	struct hub_call *call;
+	enum mirror_lack_kind kind;
 	bool wanted; /* the mirrored hub has to be asked */
-	bool is_file, is_admission, is_owner;
 	unsigned n_waits;
 	bool has_outcome; /* the fetch has ended */
 	bool refreshed;   /* the revision was looked up upstream, with or without success */
@@ -64,6 +71,12 @@ static uint64_t mirror_sender(const struct http_request *req, const struct hub_c
 
 bool hub_mirror_waits(struct http_request *req, struct hub_call *call)
 {
+	static void (*const WANT[])(struct cairn_mirror * mirror, struct cairn_mirror_want * want) = {
+		[MIRROR_LACK_REVISION] = cairn_mirror_want_revision,
+		[MIRROR_LACK_FILE] = cairn_mirror_want_file,
+		[MIRROR_LACK_ADMISSION] = cairn_mirror_want_admission,
+		[MIRROR_LACK_OWNER] = cairn_mirror_want_owner,
+	};
 	struct hub_lack *lack = call->lack;
 	struct app *app = call->job.app;
 	if (!lack || !lack->wanted)
@@ -78,14 +91,7 @@ bool hub_mirror_waits(struct http_request *req, struct hub_call *call)
 	if (!route_job_wait(req))
 		return true;
 	atomic_fetch_add(&app->mirror_counts.n_waiting, 1);
-	if (lack->is_owner)
-		cairn_mirror_want_owner(app->mirror, &lack->want);
-	else if (lack->is_admission)
-		cairn_mirror_want_admission(app->mirror, &lack->want);
-	else if (lack->is_file)
-		cairn_mirror_want_file(app->mirror, &lack->want);
-	else
-		cairn_mirror_want_revision(app->mirror, &lack->want);
+	WANT[lack->kind](app->mirror, &lack->want);
 	return true;
 }
 
@@ -94,6 +100,27 @@ static void mirror_fail(struct hub_call *call, const struct cairn_mirror_want *w
 {
 	call->status = want->status;
 	call->diag = want->diag;
+}
+
+/* Notes that the mirrored hub has to be asked when the call ends. */
+static void mirror_want(struct hub_lack *lack, enum mirror_lack_kind kind)
+{
+	lack->kind = kind;
+	lack->wanted = true;
+	lack->has_outcome = false;
+}
+
+/* Has the call's lack of this kind an outcome? */
+static bool mirror_has_outcome(const struct hub_lack *lack, enum mirror_lack_kind kind)
+{
+	return lack && lack->kind == kind && lack->has_outcome;
+}
+
+/* Gives a request to the mirror the asker's token of the mirrored hub. */
+static void mirror_set_asker(const struct hub_call *call, struct cairn_mirror_want *want)
+{
+	memcpy(want->token, call->foreign, sizeof(want->token));
+	memcpy(want->who, call->digest, sizeof(want->who));
 }
 
 static void mirror_name(const struct hub_repo *r, char out[static CAIRN_INDEX_ALIAS_MAX + 1])
@@ -109,8 +136,7 @@ static void mirror_set_look(const struct hub_repo *r, struct cairn_mirror_want *
 	want->kind = r->kind;
 	want->repo = r->repo.id;
 	want->sees = sees;
-	memcpy(want->token, r->call.foreign, sizeof(want->token));
-	memcpy(want->who, r->call.digest, sizeof(want->who));
+	mirror_set_asker(&r->call, want);
 	(void)snprintf(want->name, sizeof(want->name), "%s", name);
 	(void)snprintf(want->revision, sizeof(want->revision), "%s", revision);
 }
@@ -124,12 +150,11 @@ static bool mirror_want_revision(struct hub_repo *r, const char *name, const cha
 	struct hub_lack *lack = mirror_lack(call);
 	if (!lack || strlen(revision) >= sizeof(lack->want.revision))
 		return false;
-	bool is_same = !lack->is_file && !lack->is_admission && lack->want.sees == sees &&
-		       strcmp(lack->want.name, name) == 0 && strcmp(lack->want.revision, revision) == 0;
-	if (lack->has_outcome && is_same)
+	bool is_same = lack->want.sees == sees && strcmp(lack->want.name, name) == 0 &&
+		       strcmp(lack->want.revision, revision) == 0;
+	if (is_same && mirror_has_outcome(lack, MIRROR_LACK_REVISION))
 		return false; /* it was looked up a moment ago */
-	lack->wanted = true;
-	lack->is_file = lack->is_admission = lack->has_outcome = false;
+	mirror_want(lack, MIRROR_LACK_REVISION);
 	mirror_set_look(r, &lack->want, name, revision, sees);
 	lack->want.is_new = !is_here;
 	cairn_diag_clear(&call->diag);
@@ -212,13 +237,11 @@ static bool mirror_let_in(struct hub_repo *r)
 static bool mirror_want_admission(struct hub_repo *r, struct hub_lack *lack, const char *name)
 {
 	struct hub_call *call = &r->call;
-	lack->wanted = lack->is_admission = true;
-	lack->is_file = lack->has_outcome = false;
+	mirror_want(lack, MIRROR_LACK_ADMISSION);
 	lack->want.kind = r->kind;
 	lack->want.repo = r->repo.id;
 	(void)snprintf(lack->want.name, sizeof(lack->want.name), "%s", name);
-	memcpy(lack->want.token, call->foreign, sizeof(lack->want.token));
-	memcpy(lack->want.who, call->digest, sizeof(lack->want.who));
+	mirror_set_asker(call, &lack->want);
 	cairn_diag_clear(&call->diag);
 	call->status = cairn_mirror_later(&call->diag);
 	return false;
@@ -244,7 +267,7 @@ static bool mirror_is_admitted(struct hub_repo *r, const char *name)
 	struct hub_call *call = &r->call;
 	struct cairn_mirror *mirror = call->job.app->mirror;
 	struct hub_lack *lack = mirror_lack(call);
-	bool is_told = lack && lack->is_admission && lack->has_outcome && lack->want.repo == r->repo.id &&
+	bool is_told = mirror_has_outcome(lack, MIRROR_LACK_ADMISSION) && lack->want.repo == r->repo.id &&
 		       strcasecmp(lack->want.name, name) == 0;
 	if (is_told)
 		mirror_log_admission(&lack->want);
@@ -372,9 +395,8 @@ const char *hub_mirror_owner(struct hub_call *call)
 	if (!lack)
 		return NULL;
 	if (!lack->has_outcome) {
-		lack->wanted = lack->is_owner = true;
-		memcpy(lack->want.token, call->foreign, sizeof(lack->want.token));
-		memcpy(lack->want.who, call->digest, sizeof(lack->want.who));
+		mirror_want(lack, MIRROR_LACK_OWNER);
+		mirror_set_asker(call, &lack->want);
 		return NULL;
 	}
 	mirror_fail(call, &lack->want);
@@ -459,7 +481,7 @@ static bool mirror_was_refreshed(struct hub_repo *r)
 	const struct hub_lack *lack = r->call.lack;
 	if (!lack || !lack->refreshed)
 		return false;
-	if (!lack->is_file && lack->has_outcome)
+	if (lack->kind != MIRROR_LACK_FILE && lack->has_outcome)
 		r->call.is_stale = lack->want.status != CAIRN_OK && lack->want.status != CAIRN_E_NOT_FOUND;
 	return true;
 }
@@ -502,12 +524,11 @@ bool hub_mirror_want_file(struct hub_repo *r, const char *path, const struct cai
 				  "this file is still being fetched from the mirrored hub; ask again in a moment");
 	if (!lack)
 		return false;
-	if (lack->is_file && lack->has_outcome) {
+	if (mirror_has_outcome(lack, MIRROR_LACK_FILE)) {
 		mirror_fail(call, &lack->want);
 		return call->status == CAIRN_OK;
 	}
-	lack->wanted = lack->is_file = true;
-	lack->is_admission = lack->has_outcome = false;
+	mirror_want(lack, MIRROR_LACK_FILE);
 	lack->want.is_alone = r->repo.gate != CAIRN_INDEX_GATE_NONE || r->repo.is_private;
 	(void)snprintf(lack->want.token, sizeof(lack->want.token), "%s", lack->want.is_alone ? call->foreign : "");
 	lack->want.kind = r->kind;
@@ -545,7 +566,7 @@ void hub_mirror_say(struct http_request *req, struct hub_call *call)
 /* Is it a long file? If the upstream falls silent in it, clients had some of its bytes, and the rest may come later. */
 static bool mirror_is_long(const struct hub_lack *lack)
 {
-	return lack && lack->is_file && lack->want.entry.size_bytes > CAIRN_MIRROR_SHORT_BYTES_MAX;
+	return lack && lack->kind == MIRROR_LACK_FILE && lack->want.entry.size_bytes > CAIRN_MIRROR_SHORT_BYTES_MAX;
 }
 
 /* Replies 429 if the mirror put a want off, so that the client asks again. @return false: the want did not end so */
