@@ -233,7 +233,7 @@ CAIRN_MUST_USE enum cairn_status mirror_rows_name(struct mirror_fetch *f, const 
 /** Must a repository in the index be replaced by a new one? Yes, if its commits were fetched for fewer askers than may
  * read it now, or if the upstream has another repository with its name. */
 bool mirror_rows_is_another(const struct mirror_fetch *f, const struct cairn_index_repo *here);
-/** Removes a repository and makes a new one, with the operator's settings of the old one. On a worker. */
+/** Replaces a repository by a new one with its state and the operator's settings, in one transaction. On a worker. */
 CAIRN_MUST_USE enum cairn_status mirror_rows_replace(struct mirror_fetch *f, const struct cairn_index_repo *here,
 						     struct cairn_diag *diag);
 /** Records that a look-up with an asker's own token has added the repository to the index. If the upstream accepted

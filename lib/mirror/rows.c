@@ -344,8 +344,10 @@ static bool rows_id(const struct mirror_fetch *f, struct cairn_git_oid *out)
 	return cairn_hex_parse(out->b, sizeof(out->b), f->repo.sha, strlen(f->repo.sha)) == CAIRN_OK;
 }
 
-/* Makes the repository, unless another daemon has just made it. */
-static enum cairn_status rows_make_repo(struct mirror_fetch *f, struct cairn_index_repo *made, struct cairn_diag *diag)
+/* Makes the repository, unless another daemon has just made it. @param replaces  repository that it replaces; 0: none
+ */
+static enum cairn_status rows_make_repo(struct mirror_fetch *f, int64_t replaces, struct cairn_index_repo *made,
+					struct cairn_diag *diag)
 {
 	CLEANUP(rows_diff_fini) struct rows_diff d = {0};
 	char account[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1], title[CAIRN_INDEX_TITLE_MAX + 1];
@@ -356,6 +358,7 @@ static enum cairn_status rows_make_repo(struct mirror_fetch *f, struct cairn_ind
 					   .is_private = f->repo.is_private,
 					   .gate = rows_gate(f),
 					   .first_id = &id,
+					   .replaces = replaces,
 					   .created_unix_ms = f->repo.created_unix_ms};
 	enum cairn_status status = rows_id(f, &id) ? rows_make_account(f, &add.account, diag) : CAIRN_E_FORMAT;
 	if (status == CAIRN_OK)
@@ -425,21 +428,28 @@ static enum cairn_status rows_bad_tree(struct cairn_diag *diag)
 			  "the upstream has a tree that is not allowed here: %.150s", why);
 }
 
-enum cairn_status mirror_rows_write(struct mirror_fetch *f, const struct cairn_index_repo *here,
+/* @param makes  makes a repository, which replaces `here` */
+static enum cairn_status rows_write(struct mirror_fetch *f, const struct cairn_index_repo *here, bool makes,
 				    struct cairn_diag *diag)
 {
 	struct cairn_index_repo repo = *here;
-	enum cairn_status status = here->id == 0 ? rows_make_repo(f, &repo, diag) : rows_commit(f, here, diag);
+	enum cairn_status status = makes ? rows_make_repo(f, here->id, &repo, diag) : rows_commit(f, here, diag);
 	if (status != CAIRN_OK && diag->rule && strncmp(diag->rule, "commit.", 7) == 0)
 		return rows_bad_tree(diag);
 	f->what.repo = repo.id;
-	if (status == CAIRN_OK && here->id == 0)
+	if (status == CAIRN_OK && makes)
 		mirror_grant_brought(f, repo.id);
 	if (status == CAIRN_OK)
 		status = rows_set_gate(f, &repo, diag);
 	if (status == CAIRN_OK && strcmp(f->what.revision, CAIRN_HUB_MAIN) == 0)
 		mirror_card_keep(f, repo.id);
 	return status;
+}
+
+enum cairn_status mirror_rows_write(struct mirror_fetch *f, const struct cairn_index_repo *here,
+				    struct cairn_diag *diag)
+{
+	return rows_write(f, here, here->id == 0, diag);
 }
 
 /* --- another repository with the name -----------------------------------------------------------------------------
@@ -456,51 +466,15 @@ bool mirror_rows_is_another(const struct mirror_fetch *f, const struct cairn_ind
 	return opens || (f->repo.created_unix_ms != 0 && f->repo.created_unix_ms != here->created_unix_ms);
 }
 
-static enum cairn_status rows_drop(struct mirror_fetch *f, const struct cairn_index_repo *here,
-				   const struct cairn_index_mirrored *before, struct cairn_diag *diag)
+/* The operator's settings hold for the name, so the new repository takes them over in the transaction that makes it.
+ * The next tick reads the rows of what is fetched ahead again. */
+enum cairn_status mirror_rows_replace(struct mirror_fetch *f, const struct cairn_index_repo *here,
+				      struct cairn_diag *diag)
 {
-	enum cairn_index_mirror_state now = f->repo.is_private ? CAIRN_INDEX_MIRROR_PRIVATE : CAIRN_INDEX_MIRROR_THERE;
-	struct cairn_index_repo repo = *here;
-	enum cairn_status status = cairn_hub_drop_repo(f->m->hub, &repo, diag);
-	if (status == CAIRN_E_NOT_FOUND) { /* another look, or another daemon, has just replaced it */
-		cairn_diag_clear(diag);
-		return CAIRN_OK;
-	}
-	if (status != CAIRN_OK)
-		return status;
-	if (before->state != now)
-		mirror_tell_state(f, now);
-	return CAIRN_OK;
-}
-
-/* The operator's wishes hold for the name, so the new repository takes them over. The next tick reads the rows of
- * what is fetched ahead again. */
-static enum cairn_status rows_set_ahead(const struct mirror_fetch *f, const struct cairn_index_ahead *ahead,
-					struct cairn_diag *diag)
-{
-	struct cairn_index_set_ahead set = {.repo = f->what.repo, .ahead = *ahead};
-	enum cairn_status status = cairn_index_set_ahead(rows_index(f), &set);
-	*diag = set.write.diag;
+	enum cairn_status status = rows_write(f, here, true, diag);
 	pthread_mutex_lock(&f->m->lock);
 	f->m->ahead_is_read = false;
 	f->m->ahead_load_ms = 0;
 	pthread_mutex_unlock(&f->m->lock);
 	return status;
-}
-
-/* These are several writes. If the daemon or the index fails between them, the wishes are lost; so the tree is checked
- * first. */
-enum cairn_status mirror_rows_replace(struct mirror_fetch *f, const struct cairn_index_repo *here,
-				      struct cairn_diag *diag)
-{
-	struct cairn_index_mirrored before = {.state = CAIRN_INDEX_MIRROR_THERE};
-	enum cairn_status status = cairn_index_mirrored(rows_index(f), here->id, &before);
-	bool has_wishes = status == CAIRN_OK && (before.ahead.every_s != 0 || before.ahead.keeps);
-	if (status == CAIRN_OK || status == CAIRN_E_NOT_FOUND)
-		status = rows_check_paths(&f->tree, diag);
-	if (status == CAIRN_OK)
-		status = rows_drop(f, here, &before, diag);
-	if (status == CAIRN_OK)
-		status = mirror_rows_write(f, &(const struct cairn_index_repo){0}, diag);
-	return status == CAIRN_OK && has_wishes ? rows_set_ahead(f, &before.ahead, diag) : status;
 }

@@ -241,6 +241,9 @@ struct cairn_index_add_repo {
 	uint32_t n;
 	int64_t source; /* a repository whose files the operations may name, too, by its SHA-256 claims; 0: none */
 	int64_t guard;  /* as in struct cairn_index_repo */
+	/* A mirrored repository that this write drops, if it still exists. The new one takes over its state and the
+	 * operator's settings (mirror_list.h), and may have its name. 0: none */
+	int64_t replaces;
 	int64_t created_unix_ms; /* 0: now */
 	int64_t id;              /* result */
 };

@@ -32,26 +32,28 @@ CAIRN_SQL_OF(REPO_FIND,
 /* The mirrored hub's namespace $1 was given up meanwhile. */
 #define NAMESPACE_GONE "EXISTS(SELECT 1 FROM account a WHERE a.id = $1 AND " CAIRN_ACCOUNT_GONE("a") ")"
 /* Adds the repository, and the owner of the repository's files, whose name is the repository's id. SQLite cannot insert
- * into two tables at once: there the answer has 0 for the owner, and REPO_ADD_OWNER follows. */
+ * into two tables at once: there the answer has 0 for the owner, and REPO_ADD_OWNER follows. A hidden repository, which
+ * has a time $10, may have the name of another. */
 #define REPO_CREATED  "coalesce(nullif(CAST($8 AS bigint), 0), $5)"
 #define REPO_MIRRORED "coalesce((SELECT mirrored FROM account WHERE id = $1), 0)"
 CAIRN_SQL_OF(
 	REPO_ADD,
 	"INSERT INTO repo(account, kind, name, private, scope, created, updated, files, bytes, sdk, guard, stored,"
-	" mirrored, gate)"
+	" mirrored, gate, dropped)"
 	" SELECT $1, $2, $3, $4 <> 0, 0, " REPO_CREATED ", $5, 0, 0, $6, nullif($7, 0), " CAIRN_SQL_REPO_COUNTS
-	", " REPO_MIRRORED ", $9 WHERE NOT " NAMESPACE_GONE " ON CONFLICT DO NOTHING RETURNING id, 0",
+	", " REPO_MIRRORED ", $9, $10 WHERE NOT " NAMESPACE_GONE " ON CONFLICT DO NOTHING RETURNING id, 0",
 	"WITH n AS (SELECT nextval(pg_get_serial_sequence('repo', 'id')) AS id WHERE NOT EXISTS(SELECT 1 FROM repo"
-	" WHERE account = $1 AND kind = $2 AND lower(name) = lower($3 COLLATE \"C\") AND dropped IS NULL)"
+	" WHERE account = $1 AND kind = $2 AND lower(name) = lower($3 COLLATE \"C\") AND dropped IS NULL"
+	" AND CAST($10 AS bigint) IS NULL)"
 	" AND NOT " NAMESPACE_GONE "),"
 	" s AS (INSERT INTO scope(name) SELECT 'hub/' || id FROM n RETURNING id)"
 	" INSERT INTO repo(id, account, kind, name, private, scope, created, updated, files, bytes, sdk, guard, stored,"
-	" mirrored, gate)"
+	" mirrored, gate, dropped)"
 	" SELECT n.id, $1, $2, $3, $4 <> 0, s.id, " REPO_CREATED ", $5, 0, 0, $6, nullif($7, 0), " CAIRN_SQL_REPO_COUNTS
-	", " REPO_MIRRORED ", $9 FROM n, s RETURNING id, scope");
+	", " REPO_MIRRORED ", $9, $10 FROM n, s RETURNING id, scope");
 #define NAMED(is_named)                                                                                                \
 	"SELECT 1 WHERE EXISTS(SELECT 1 FROM repo WHERE kind = $2 AND account = $1 AND " is_named                      \
-	" AND dropped IS NULL) OR " NAMESPACE_GONE
+	" AND dropped IS NULL AND id <> $4) OR " NAMESPACE_GONE
 CAIRN_SQL_OF(REPO_NAMED, NAMED("name = $3"), NAMED("lower(name) = lower($3 COLLATE \"C\")"));
 CAIRN_SQL(REPO_ADD_OWNER, "INSERT INTO scope(name) VALUES($1)");
 CAIRN_SQL(REPO_SET_OWNER,
@@ -87,6 +89,9 @@ CAIRN_SQL(REPO_RENAME_OWNER, "UPDATE scope SET name = $2 WHERE id = $1");
 CAIRN_SQL(REPO_DROP_FORMER, "DELETE FROM former WHERE repo = $1");
 CAIRN_SQL(REPO_DROP, "UPDATE repo SET dropped = $2 WHERE id = $1");
 CAIRN_SQL(REPO_SHOW, "UPDATE repo SET dropped = NULL WHERE id = $1 RETURNING stored");
+/* Takes over the state and the settings of another repository. The new one was not looked up yet. */
+CAIRN_SQL(REPO_TAKE_MIRRORED, "INSERT INTO mirror_repo(repo, state, looked, every, keep, include)"
+			      " SELECT $1, state, 0, every, keep, include FROM mirror_repo WHERE repo = $2");
 CAIRN_SQL(REPO_OWNER, "SELECT scope FROM repo r WHERE id = $1 AND " CAIRN_REPO_KEPT("r"));
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
@@ -163,18 +168,21 @@ static void repo_take_name(struct cairn_index_tx *tx, enum cairn_index_repo_kind
 	cairn_db_queue(tx->db, NULL, &REPO_TAKE_NAME, args);
 }
 
-/* @param[out] owner  owner of the files; 0: not made yet */
-static enum cairn_status repo_add_row(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *owner)
+/* @param hidden_ms  time until which the repository is hidden; 0: it is visible
+ * @param[out] owner  owner of the files; 0: not made yet */
+static enum cairn_status repo_add_row(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t hidden_ms,
+				      int64_t *owner)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	if (!repo_name_fits(add->name))
 		return CAIRN_E_NOT_FOUND;
-	enum cairn_status status = cairn_db_find(
-		tx->db, &rows, &REPO_ADD,
-		CAIRN_ARGS(cairn_db_int(add->account), cairn_db_int((int64_t)add->kind), cairn_db_text(add->name),
-			   cairn_db_int(add->is_private), cairn_db_int(cairn_clock_unix_ms()),
-			   cairn_db_text(add->sdk ? add->sdk : ""), cairn_db_int(add->guard),
-			   cairn_db_int(add->created_unix_ms), cairn_db_int((int64_t)add->gate)));
+	enum cairn_status status =
+		cairn_db_find(tx->db, &rows, &REPO_ADD,
+			      CAIRN_ARGS(cairn_db_int(add->account), cairn_db_int((int64_t)add->kind),
+					 cairn_db_text(add->name), cairn_db_int(add->is_private),
+					 cairn_db_int(cairn_clock_unix_ms()), cairn_db_text(add->sdk ? add->sdk : ""),
+					 cairn_db_int(add->guard), cairn_db_int(add->created_unix_ms),
+					 cairn_db_int((int64_t)add->gate), cairn_db_int_or_null(hidden_ms)));
 	if (status != CAIRN_OK)
 		return status;
 	add->id = cairn_db_get_int(&rows, 0);
@@ -190,10 +198,11 @@ static enum cairn_status repo_add_owner(struct cairn_index_tx *tx, int64_t repo,
 	return cairn_records_number(tx, &REPO_SET_OWNER, CAIRN_ARGS(cairn_db_int(repo), cairn_db_text(name)), owner);
 }
 
-static enum cairn_status repo_add(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *owner)
+static enum cairn_status repo_add(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t hidden_ms,
+				  int64_t *owner)
 {
 	*owner = 0;
-	enum cairn_status status = repo_add_row(tx, add, owner);
+	enum cairn_status status = repo_add_row(tx, add, hidden_ms, owner);
 	if (status == CAIRN_E_NOT_FOUND)
 		return repo_name_is_taken(&add->write.diag);
 	if (status == CAIRN_OK && *owner == 0)
@@ -203,38 +212,58 @@ static enum cairn_status repo_add(struct cairn_index_tx *tx, struct cairn_index_
 	return status;
 }
 
-enum cairn_status cairn_records_hide_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *owner)
+/* Drops the repository that the new one replaces, which frees its name. @param[out] dropped  false: there is none, or
+ * it was dropped before, with the operator's settings */
+static enum cairn_status repo_drop_replaced(struct cairn_index_tx *tx, const struct cairn_index_add_repo *add,
+					    bool *dropped)
 {
-	char gone[CAIRN_INDEX_OWNER_BYTES];
-	enum cairn_status status = repo_add(tx, add, owner);
-	if (status != CAIRN_OK)
-		return status;
-	cairn_index_gone_owner(gone, add->id);
-	cairn_db_queue(tx->db, NULL, &REPO_RENAME_OWNER, CAIRN_ARGS(cairn_db_int(*owner), cairn_db_text(gone)));
-	return cairn_db_run(tx->db, &REPO_DROP,
-			    CAIRN_ARGS(cairn_db_int(add->id), cairn_db_int(cairn_clock_unix_ms() + REPO_HIDDEN_MS_MAX)),
+	struct cairn_index_drop_repo drop = {.id = add->replaces};
+	enum cairn_status status = add->replaces == 0 ? CAIRN_E_NOT_FOUND : cairn_records_drop_repo(tx, &drop);
+	*dropped = status == CAIRN_OK;
+	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+static enum cairn_status repo_take_mirrored(struct cairn_index_tx *tx, const struct cairn_index_add_repo *add)
+{
+	return cairn_db_run(tx->db, &REPO_TAKE_MIRRORED, CAIRN_ARGS(cairn_db_int(add->id), cairn_db_int(add->replaces)),
 			    NULL);
 }
 
-static enum cairn_status repo_name_exists(struct cairn_index_tx *tx, const struct cairn_index_add_repo *add,
-					  bool *known)
+/* Checks that no other repository has the name, unless the new one replaces it. */
+static enum cairn_status repo_check_name(struct cairn_index_tx *tx, struct cairn_index_add_repo *add)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
-	enum cairn_status status = cairn_db_find(
-		tx->db, &rows, &REPO_NAMED,
-		CAIRN_ARGS(cairn_db_int(add->account), cairn_db_int((int64_t)add->kind), cairn_db_text(add->name)));
-	*known = status == CAIRN_OK;
+	enum cairn_status status =
+		cairn_db_find(tx->db, &rows, &REPO_NAMED,
+			      CAIRN_ARGS(cairn_db_int(add->account), cairn_db_int((int64_t)add->kind),
+					 cairn_db_text(add->name), cairn_db_int(add->replaces)));
+	if (status == CAIRN_OK)
+		return repo_name_is_taken(&add->write.diag);
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+enum cairn_status cairn_records_hide_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t *owner)
+{
+	char gone[CAIRN_INDEX_OWNER_BYTES];
+	enum cairn_status status = repo_check_name(tx, add);
+	if (status == CAIRN_OK)
+		status = repo_add(tx, add, cairn_clock_unix_ms() + REPO_HIDDEN_MS_MAX, owner);
+	if (status != CAIRN_OK)
+		return status;
+	cairn_index_gone_owner(gone, add->id);
+	return cairn_db_run(tx->db, &REPO_RENAME_OWNER, CAIRN_ARGS(cairn_db_int(*owner), cairn_db_text(gone)), NULL);
 }
 
 enum cairn_status cairn_records_show_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add, int64_t owner)
 {
 	CLEANUP(cairn_db_end) struct cairn_db_rows rows = {0};
 	char name[CAIRN_INDEX_OWNER_BYTES];
-	bool known = false;
-	enum cairn_status status = repo_name_exists(tx, add, &known);
-	if (status == CAIRN_OK && known)
-		return repo_name_is_taken(&add->write.diag);
+	bool replaced = false;
+	enum cairn_status status = repo_drop_replaced(tx, add, &replaced);
+	if (status == CAIRN_OK)
+		status = repo_check_name(tx, add);
+	if (status == CAIRN_OK && replaced)
+		status = repo_take_mirrored(tx, add);
 	if (status != CAIRN_OK)
 		return status;
 	cairn_index_repo_owner(name, add->id);
@@ -250,10 +279,16 @@ enum cairn_status cairn_records_show_repo(struct cairn_index_tx *tx, struct cair
 enum cairn_status cairn_records_add_repo(struct cairn_index_tx *tx, struct cairn_index_add_repo *add)
 {
 	int64_t owner = 0;
+	bool replaced = false;
 	if (cairn_edit_is_large(add->operations, add->n))
 		return tx->ix->backend->begin_repo(tx->ix, add, 0);
+	enum cairn_status status = repo_drop_replaced(tx, add, &replaced);
+	if (status != CAIRN_OK)
+		return status;
 	repo_take_name(tx, add->kind, add->account, add->name);
-	enum cairn_status status = repo_add(tx, add, &owner);
+	status = repo_add(tx, add, 0, &owner);
+	if (status == CAIRN_OK && replaced)
+		status = repo_take_mirrored(tx, add);
 	return status == CAIRN_OK && add->kind != CAIRN_INDEX_BUCKET ? tx->ix->backend->begin_repo(tx->ix, add, owner)
 								     : status;
 }

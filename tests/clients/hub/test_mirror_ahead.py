@@ -10,10 +10,13 @@ import cairn
 import pytest
 from between import Between
 from test_mirror_operate import EXIT_DATA, EXIT_NO_INPUT, EXIT_UNAVAILABLE, EXIT_USAGE, FILES, NEXT, file_of, hub, listed, mirror, shown, states
+from test_mirror_states import crash, dies_at  # noqa: F401
 from upstream import SHA, Gates, Hub, Repo, Slow, answer
 
 MB = 1 << 20
 MANY = {f"{folder}{name}": os.urandom(50_000 + i) for folder in ("", "a/", "a/b/") for i, name in enumerate(("x.json", "y.bin", "z.bin"))}
+
+REFRESH = "/v1/mirror/repositories/models/far/model/refresh"
 
 
 def many(**more):
@@ -26,6 +29,10 @@ def here(server):
 
 def ahead(server):
     return shown(server)["repository"]["ahead"]
+
+
+def wishes(server):
+    return [(row["kept"], row["ahead"]["every_s"], row["ahead"]["include"]) for row in listed(server)["repositories"]]
 
 
 def wait_until_done(server):
@@ -244,10 +251,24 @@ def test_a_repository_that_is_made_anew_stays_kept(start):
     with many() as upstream:
         server = start(mirror=upstream.url)
         assert mirror(server, "add", "far/model", "--keep", "--every", "1h", "--include", "x.json")
-        wishes = lambda row: (row["kept"], row["ahead"]["every_s"], row["ahead"]["include"])
         for files, gated, here_as in ((MANY, "auto", "manual"), ({"a/../b": b""}, False, "manual"), (MANY, False, False)):
             upstream.repos["far/model"] = Repo(dict(files), gated=gated)
             mirror(server, "refresh", "far/model", "--retries", "0", code=0 if files is MANY else EXIT_UNAVAILABLE)
             assert server.get("/api/models/far/model").json()["gated"] == here_as
-            assert [wishes(row) for row in listed(server)["repositories"]] == [(True, 3600, ["x.json"])]
+            assert wishes(server) == [(True, 3600, ["x.json"])]
         cairn.wait_until("what is fetched ahead", lambda: "x.json" in here(server))
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_a_kill_loses_no_wish(start, crash, nth):  # noqa: F811
+    """The daemon is killed after one of its writes while a lookup makes a repository anew."""
+    with many() as upstream:
+        server = start(mirror=upstream.url, variables={"CAIRND_CRASH_FILE": str(crash)})
+        assert mirror(server, "add", "far/model", "--keep", "--every", "1h", "--include", "x.json")
+        upstream.repos["far/model"] = Repo(dict(MANY), gated="auto")
+        mirror(server, "refresh", "far/model")
+        upstream.repos["far/model"] = Repo(dict(MANY))
+        dies_at(server, crash, f"index-committed:{nth}", lambda: server.post(REFRESH, b""))
+        assert server.post(REFRESH, b"").status == 200
+        assert server.get("/api/models/far/model").json()["gated"] is False
+        assert wishes(server) == [(True, 3600, ["x.json"])]
