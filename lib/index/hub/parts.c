@@ -15,7 +15,7 @@ CAIRN_SQL(PARTS_FILE, "SELECT f.id FROM file f CROSS JOIN repo r WHERE f.hash = 
 CAIRN_SQL(PARTS_ADD, "INSERT INTO mirror_part(content, first, file) VALUES($1, $2, $3)");
 /* Compares the repository, too: the content may be gone, and its number reused by SQLite for another repository. */
 #define PARTS_FROM "mirror_part WHERE content = (SELECT id FROM content WHERE id = $1 AND repo = $3) AND first >= $2"
-/* Marks the files as old, so that the next sweep removes those without a name. This write does not remove them, because
+/* Marks the files as old, so that the next sweep removes those without a path. This write does not remove them, because
  * they may be many. */
 CAIRN_SQL(PARTS_AGE, "UPDATE file_owner SET at = 0 WHERE scope = (SELECT scope FROM repo WHERE id = $3)"
 		     " AND file IN (SELECT file FROM " PARTS_FROM ")");

@@ -25,7 +25,7 @@ static const char SWEEP_OWNED[] =
 	"SELECT ARRAY(SELECT file FROM file_owner WHERE scope + 0 = $1 ORDER BY sha256, file LIMIT $2)";
 static const char SWEEP_FORGET_REPO[] = "DELETE FROM repo WHERE id = $1";
 /* Reads a page of the files, after a number, of a bucket or of a mirrored repository, to which nobody uploads; marks
- * the files without a name, and returns at least one row. Other git-like repositories keep all files until they are
+ * the files without a path, and returns at least one row. Other git-like repositories keep all files until they are
  * deleted, because commits elsewhere name objects of Git LFS. */
 static const char SWEEP_UNNAMED[] =
 	"SELECT r.id, r.scope, w.file, w.sha256, (SELECT true FROM file_owner y WHERE y.file = w.file"
@@ -132,7 +132,7 @@ enum cairn_status cairn_pg_sweep_repo(struct cairn_pg_tx *tx, int64_t repo, int6
 	return status == CAIRN_OK && !*gone ? sweep_repo(tx, r) : status;
 }
 
-/* Takes the files without a name from a page of SWEEP_UNNAMED. @return false: a row is damaged */
+/* Takes the files without a path from a page of SWEEP_UNNAMED. @return false: a row is damaged */
 static bool sweep_unnamed_page(const PGresult *r, struct cairn_index_sweep_place *at, struct cairn_pg_array *files)
 {
 	for (int i = 0; i < PQntuples(r) && !PQgetisnull(r, i, 2); i++) {

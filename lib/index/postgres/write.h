@@ -10,7 +10,7 @@
 #include "index/postgres/ending.h"
 
 /** Is a registered shard still known? Not if rows were removed since, or if it came to a repository an hour ago: the
- * grace time of files without a name begins with their last upload. @param collection  present value */
+ * grace time of files without a path begins with their last upload. @param collection  present value */
 bool cairn_pg_registration_counts(const struct cairn_index_registered *registered, int64_t collection,
 				  const char *owner);
 
