@@ -3,6 +3,7 @@
 import concurrent.futures
 import hashlib
 import http.client
+import itertools
 import os
 import re
 import socket
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import cairn
 import pytest
+from clocks import Clock
 from huggingface_hub import hf_hub_download
 from people import publish
 from upstream import Hub, Repo, Upstream, answer, part
@@ -162,14 +164,17 @@ def test_a_block_goes_on_where_it_broke_off(start):
         check_each_byte_once(came)
 
 
-def test_an_upstream_that_falls_silent(start):
+def test_an_upstream_that_falls_silent(start, tmp_path):
     """After a minute of silence the fetch ends. The upstream is not asked again for half a minute."""
-    with hub() as upstream:
+    clock, hours = Clock(tmp_path / "shift"), itertools.count()
+    with hub() as upstream, concurrent.futures.ThreadPoolExecutor() as pool:
         held = Held(upstream)
-        server = start(mirror=upstream.url)
-        reply = fetch(server, seconds=120)
+        server = start(mirror=upstream.url, variables=clock.of_thread("mirror"))
+        asked = pool.submit(fetch, server)
+        cairn.wait_until("the request for a block", lambda: held.most > 0)
+        cairn.wait_until("the end of the fetch", lambda: clock.move(3600 * next(hours)) or asked.done())
+        reply = asked.result()
         assert (reply.status, reply.json()["code"]) == (429, "mirror.silent"), reply
-        assert held.most > 0
         cairn.wait_until("all connections to end", lambda: spooled(server) == 0)
         held.may_go.set()
 

@@ -10,9 +10,8 @@ import sys
 from http.client import HTTPConnection, IncompleteRead
 
 import cairn
-import faults
 import pytest
-from clocks import LIBRARY, Clock
+from clocks import Clock
 from upstream import SHA, Slow
 
 MB = 1 << 20
@@ -241,8 +240,7 @@ def test_an_upstream_falls_silent_or_is_lost_in_mid_file(start, tmp_path, rule, 
     come, clock = 24 * MB, Clock(tmp_path / "shift")
     with contextlib.ExitStack() as there:
         upstream = there.enter_context(Far(come))
-        preloads = ":".join(faults.preloads(cairn.CAIRND, LIBRARY))
-        server = start(mirror=upstream.url, mirror_spool_max="64M", variables={"LD_PRELOAD": preloads, "SHIFT_CLOCK": str(clock.path), "SHIFT_THREAD": "mirror"})
+        server = start(mirror=upstream.url, mirror_spool_max="64M", variables=clock.of_thread("mirror"))
         with reply_of(server) as reply:
             assert reply.read(come) == WEIGHTS[:come]
             await_waiting(server, 1)

@@ -216,15 +216,15 @@ def documented(heading):
 
 @pytest.mark.files
 def test_stats_gives_up_on_a_stopped_daemon(server):
-    """`cairn stats` gives up each try after half a minute, and says so."""
+    """`cairn stats` gives up a try after half a minute, and says so."""
     server.process.send_signal(signal.SIGSTOP)
     began = time.monotonic()
     try:
-        done = subprocess.run([cairn.CAIRN, "stats", "--server", server.url, "--retries", "1"], capture_output=True, text=True, timeout=250)
+        done = subprocess.run([cairn.CAIRN, "stats", "--server", server.url, "--retries", "0"], capture_output=True, text=True, timeout=250)
     finally:
         server.process.send_signal(signal.SIGCONT)
-    assert time.monotonic() - began > 55
-    assert done.returncode == 69 and "trying again in 0.5 s" in done.stderr and "server.connection" in done.stderr, done
+    assert time.monotonic() - began > 27
+    assert done.returncode == 69 and "server.connection" in done.stderr, done
 
 
 def test_documented_metrics(start):
