@@ -13,13 +13,15 @@ import cairn
 import ledger
 import pytest
 import xet
-from hub_calls import commit, deleted, done, make, stored, text, upload
+from hub_calls import commit, deleted, done, make, make_key, stored, text, upload
 from postgres import FOLDER, sql
+from upstream import Hub
 from visitors import Visitor
 
 pytestmark = pytest.mark.skipif(not cairn.INDEX, reason="that takes CAIRN_INDEX=postgres")
 ROWS = int(os.environ.get("CAIRN_TEST_ROWS", "20000"))
 SEARCH_S = 600  # a search for a hash asks five questions of each of 2,000 repositories, and the server writes down 10,000 plans; on a busy machine for minutes
+FEW = 600  # rows of one table that a list of mirrored repositories may read: those of a page of 512, and a few more
 READ_MAX = 6000  # rows of one table that one statement may read: a page of 512 accounts sums up ten repositories of each
 # This statement finds which of an owner's files need a xorb. It reads all of them, so that its time does not reveal whether there is such a xorb.
 ON_PURPOSE = "coalesce((SELECT id FROM xorb WHERE hash = $2), -1)"
@@ -57,6 +59,17 @@ INSERT INTO object(repo, path, file, uploaded, type) SELECT r.id, convert_to('ma
 INSERT INTO file_owner(file, scope, sha256, at, due) SELECT 1000 + n, r.scope, '', 1, NULL FROM repo r, generate_series(1, {n}) n WHERE r.name = 'bucket' AND r.kind = 4;
 INSERT INTO telemetry(at, sender, body) SELECT 1, 'many', '' FROM generate_series(1, {n} / 10);
 INSERT INTO dead SELECT substring(pg_temp.h(n, 'dead') FOR 16), pg_temp.h(n, 'xorb'), 1, true FROM generate_series(1, {n}) n;
+SET session_replication_role = origin;
+"""
+
+# Repositories of the mirrored hub, ten for a namespace, each with a file that was read on some day.
+FILL_MIRRORED = """
+SET session_replication_role = replica;
+INSERT INTO account(id, kind, name, fullname, email, created, mirrored) SELECT 1000 + n, 2, 'far' || n, '', '', 1, 1 FROM generate_series(1, {n} / 10) n;
+INSERT INTO scope(id, name) SELECT 1000 + n, 'hub/' || 1000 + n FROM generate_series(1, {n}) n;
+INSERT INTO repo(id, kind, account, name, private, scope, created, updated, files, bytes, stored, mirrored)
+  SELECT 1000 + n, 1, 1001 + n % ({n} / 10), 'repo' || n, false, 1000 + n, 1, 1000 + n, 2, 10, n * 7919 % 1000003, 1 FROM generate_series(1, {n}) n;
+INSERT INTO mirror_repo(repo, state, looked, every, keep, include, used) SELECT 1000 + n, 1, 1, 0, 0, '', 1 + n * 7919 % 10007 FROM generate_series(1, {n}) n;
 SET session_replication_role = origin;
 """
 
@@ -115,12 +128,12 @@ class Plans:
             self.read, self.plans = text, [json.loads(plan) for plan in re.findall(r"plan:\n((?:\t.*\n)+)", text)]
         return self.plans
 
-    def wasteful(self):
-        """@return [(rows, node, table, statement)] of nodes that read too many rows"""
+    def wasteful(self, most=READ_MAX):
+        """@return [(rows, node, table, statement)] of nodes that read more rows"""
         out = set()
         for plan in self.written():
             for node in nodes(plan["Plan"]):
-                if read_by(node) > READ_MAX and ON_PURPOSE not in plan["Query Text"]:
+                if read_by(node) > most and ON_PURPOSE not in plan["Query Text"]:
                     out.add((read_by(node), node["Node Type"], node["Relation Name"], " ".join(plan["Query Text"].split())))
         return sorted(out)
 
@@ -146,12 +159,15 @@ def never_analysed():
     sql("SELECT pg_reload_conf()")
 
 
-def fill(server, n, analyse=False):
-    """Fills the index with many rows of each kind."""
+def in_schema(server, statements):
     schema = cairn.postgres_url(server.data).split("=")[1]
-    tables = ", ".join(set(re.findall(r"INSERT INTO (\w+)", FILL)))
-    text = FILL.format(n=n, entries=10 if n >= 100000 else 2) + (f"ANALYZE {tables}" if analyse else "")
-    sql(f'SET search_path = "{schema}"; ' + text)
+    sql(f'SET search_path = "{schema}"; {statements}')
+
+
+def fill(server, n, analyse=False, rows=FILL):
+    """Fills the index with many rows of each kind."""
+    tables = ", ".join(set(re.findall(r"INSERT INTO (\w+)", rows)))
+    in_schema(server, rows.format(n=n, entries=10 if n >= 100000 else 2) + (f"ANALYZE {tables}" if analyse else ""))
 
 
 def ask_all(people, file):
@@ -218,6 +234,30 @@ def test_no_table_is_read_whole(people, admin, never_analysed, analysed):  # noq
     assert wasteful == [], f"the server has analysed by itself: {by_itself}\n" + "\n".join(f"{rows} rows by {node} of {table}: {statement}" for rows, node, table, statement in wasteful)
 
 
+LISTS = ("/admin", "/", "/far7", "/v1/mirror/repositories?limit=20", "/api/models?limit=20", "/api/models?author=far7")
+
+
+def test_lists_of_mirrored_repositories_read_few_rows(start, issuer, admin, never_analysed):  # noqa: F811
+    """Each list reads about as many rows as it shows, however many repositories are mirrored. Without its index, each list of /admin reads more."""
+    with Hub({}) as upstream, Plans() as plans:
+        server = start(token_key=issuer.folder, mirror=upstream.url)
+        fill(server, ROWS, True, FILL_MIRRORED)
+        key = make_key(server, admin, scope="admin")["key"]
+        visitor = Visitor(server).sign_in(key)
+        wasteful = []
+        for path in LISTS:
+            plans.begin()
+            reply = server.get(path, token=key if path.startswith("/api/") else admin) if path.startswith(("/v1/", "/api/")) else visitor.get(path)
+            assert reply.status == 200, (path, reply)
+            wasteful += [(path, *node) for node in plans.wasteful(FEW)]
+        assert wasteful == []
+        for index, order in (("repo_mirrored", "ORDER BY r.stored DESC"), ("mirror_repo_used", "ORDER BY m.used")):
+            in_schema(server, f"DROP INDEX {index}")
+            plans.begin()
+            assert visitor.get("/admin").status == 200
+            assert any(order in statement for *_, statement in plans.wasteful(FEW)), index
+
+
 @pytest.fixture
 def young(tmp_path, never_analysed):
     """A daemon whose index was never analysed, and the plans of its statements."""
@@ -229,11 +269,10 @@ def young(tmp_path, never_analysed):
 
 def fill_young(server, n):
     """Makes the account and the bucket that FILL names, and fills the index."""
-    schema = cairn.postgres_url(server.data).split("=")[1]
     account = "INSERT INTO account(id, kind, name, fullname, email, created) VALUES(1, 2, 'team', '', '', 1)"
     scope = "INSERT INTO scope(id, name) VALUES(1, 'hub/1')"
     repo = "INSERT INTO repo(id, kind, account, name, private, scope, created, updated, files, bytes) VALUES(1, 4, 1, 'bucket', false, 1, 1, 1, 0, 0)"
-    sql(f'SET search_path = "{schema}"; {account}; {scope}; {repo}')
+    in_schema(server, f"{account}; {scope}; {repo}")
     fill(server, n)
 
 
