@@ -236,7 +236,7 @@ static void look_described(struct mirror_fetch *f)
 		look_moved(f, f->repo.id);
 }
 
-static void look_begin(struct mirror_fetch *f)
+static void look_ask(struct mirror_fetch *f)
 {
 	char revision[3 * CAIRN_INDEX_REF_NAME_MAX + 1];
 	cairn_percent_encode(revision, f->what.revision, CAIRN_PERCENT_UNRESERVED);
@@ -246,6 +246,25 @@ static void look_begin(struct mirror_fetch *f)
 	f->holds_s = f->m->refresh_s;
 	f->step = look_described;
 	mirror_fetch_send(f);
+}
+
+static void look_see(struct mirror_fetch *f)
+{
+	struct cairn_diag diag = {0};
+	enum cairn_status status = mirror_rows_see(f, &diag);
+	if (status == CAIRN_OK)
+		look_ask(f);
+	else
+		mirror_fetch_end(f, status, &diag);
+}
+
+/* Only a look-up of main opens a repository, so others need not know how it was before. */
+static void look_begin(struct mirror_fetch *f)
+{
+	if (strcmp(f->what.revision, CAIRN_HUB_MAIN) == 0)
+		mirror_fetch_work(f, look_see);
+	else
+		look_ask(f);
 }
 
 void cairn_mirror_want_revision(struct cairn_mirror *mirror, struct cairn_mirror_want *want)

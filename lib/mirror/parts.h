@@ -3,6 +3,7 @@
 #define CAIRN_MIRROR_PARTS_H
 
 #include "hash/crypto.h"
+#include "index/hub/mirror_state.h"
 #include "mirror/hub/ask_repo.h"
 #include "mirror/hub/ask_tree.h"
 #include "mirror/mirror.h"
@@ -88,7 +89,8 @@ struct mirror_fetch {
 	unsigned n_hops;
 	struct mirror_repo repo;
 	struct mirror_tree tree;
-	struct cairn_buf info; /* the upstream's description of the repository */
+	struct cairn_buf info;               /* the upstream's description of the repository */
+	struct cairn_index_mirror_seen seen; /* of a look-up of main: the repository in the index; zeros: none */
 
 	struct mirror_fetch *next;
 	uint8_t key[CAIRN_SHA256_BYTES];
@@ -217,6 +219,9 @@ bool mirror_take_rule(struct cairn_mirror *m, struct cairn_mirror_want *want);
  * @return as mirror_rows_find() */
 CAIRN_MUST_USE enum cairn_status mirror_rows_find_repo(struct mirror_fetch *f, const char *name,
 						       struct cairn_index_repo *here, struct cairn_diag *diag);
+/** Notes how a repository is in the index, before a look-up of main asks the upstream: what others write meanwhile is
+ * not undone by an older answer. On a worker. @return as mirror_rows_find() */
+CAIRN_MUST_USE enum cairn_status mirror_rows_see(struct mirror_fetch *f, struct cairn_diag *diag);
 /** Finds the repository and the commit of a fetch in the index, and checks that the namespace is mirrored, or free.
  * @param[out] here  id 0: the repository is not in the index  @param[out] commit  id 0: the commit is not in the index
  * @return CAIRN_OK; CAIRN_E_NOT_FOUND the namespace is an account of this server (mirror.local); as index */
@@ -225,7 +230,7 @@ CAIRN_MUST_USE enum cairn_status mirror_rows_find(struct mirror_fetch *f, struct
 /** Closes a repository in the index as far as the upstream has closed its own: sets the gate, and makes it private.
  * Opens nothing. Call it before the new tree is fetched, so that meanwhile nobody reads files who no longer may.
  * @param here  the repository from mirror_rows_find() */
-CAIRN_MUST_USE enum cairn_status mirror_rows_close(const struct mirror_fetch *f, const struct cairn_index_repo *here,
+CAIRN_MUST_USE enum cairn_status mirror_rows_close(struct mirror_fetch *f, const struct cairn_index_repo *here,
 						   struct cairn_diag *diag);
 /** Sets the branch or tag that the fetch looked up to a commit in the index. On a worker. */
 CAIRN_MUST_USE enum cairn_status mirror_rows_name(struct mirror_fetch *f, const struct cairn_index_repo *here,

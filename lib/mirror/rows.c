@@ -72,6 +72,25 @@ enum cairn_status mirror_rows_find(struct mirror_fetch *f, struct cairn_index_re
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
 
+static enum cairn_status rows_see(const struct mirror_fetch *f, const struct cairn_index_repo *here,
+				  struct cairn_index_mirror_seen *out)
+{
+	*out = (struct cairn_index_mirror_seen){.is_private = here->is_private, .gate = here->gate};
+	return cairn_index_mirror_state(rows_index(f), here->id, &out->state, &out->looked_unix_s);
+}
+
+enum cairn_status mirror_rows_see(struct mirror_fetch *f, struct cairn_diag *diag)
+{
+	struct cairn_index_repo here;
+	enum cairn_status status = mirror_rows_find_repo(f, f->what.name, &here, diag);
+	return status == CAIRN_OK && here.id != 0 ? rows_see(f, &here, &f->seen) : status;
+}
+
+static bool rows_is_main(const struct mirror_fetch *f)
+{
+	return strcmp(f->what.revision, CAIRN_HUB_MAIN) == 0;
+}
+
 /* --- names of commits --------------------------------------------------------------------------------------------- */
 
 static enum cairn_index_gate rows_gate(const struct mirror_fetch *f)
@@ -79,16 +98,21 @@ static enum cairn_index_gate rows_gate(const struct mirror_fetch *f)
 	return f->repo.is_gated ? CAIRN_INDEX_GATE_MANUAL : CAIRN_INDEX_GATE_NONE;
 }
 
-enum cairn_status mirror_rows_close(const struct mirror_fetch *f, const struct cairn_index_repo *here,
+enum cairn_status mirror_rows_close(struct mirror_fetch *f, const struct cairn_index_repo *here,
 				    struct cairn_diag *diag)
 {
 	struct cairn_index_set_repo set = {.id = here->id,
 					   .is_private = here->is_private || f->repo.is_private,
 					   .gate = f->repo.is_gated ? rows_gate(f) : here->gate};
+	bool is_as_seen = f->seen.is_private == here->is_private && f->seen.gate == here->gate;
 	if (here->gate == set.gate && here->is_private == set.is_private)
 		return CAIRN_OK;
 	enum cairn_status status = cairn_index_set_repo(rows_index(f), &set);
 	*diag = set.write.diag;
+	if (status == CAIRN_OK && is_as_seen) { /* else another look-up has written it, which must not be undone */
+		f->seen.is_private = set.is_private;
+		f->seen.gate = set.gate;
+	}
 	return status;
 }
 
@@ -107,10 +131,13 @@ static enum cairn_status rows_set_state(const struct mirror_fetch *f, const stru
 						   .is_private = is_private,
 						   .gate = gate};
 	enum cairn_status status = cairn_index_mirror_state(rows_index(f), here->id, &before, &looked);
-	bool is_look = state == CAIRN_INDEX_MIRROR_THERE && strcmp(f->what.revision, CAIRN_HUB_MAIN) == 0;
+	bool is_look = state == CAIRN_INDEX_MIRROR_THERE && rows_is_main(f);
 	if (status != CAIRN_OK || (before == state && looked != 0 && !is_look && !set.sets_access))
 		return status; /* so that looking up a hidden repository takes no longer than a missing one */
+	set.seen = rows_is_main(f) ? &f->seen : NULL;
 	status = cairn_index_set_mirror_state(rows_index(f), &set);
+	if (status == CAIRN_E_CONFLICT)
+		return cairn_mirror_later(diag);
 	*diag = set.write.diag;
 	if (status == CAIRN_OK && before != state)
 		mirror_tell_state(f, state);
@@ -119,13 +146,13 @@ static enum cairn_status rows_set_state(const struct mirror_fetch *f, const stru
 
 /* Sets whether a repository has a gate or is private, so that files which the upstream shows to few askers are not read
  * by others here. */
-static enum cairn_status rows_set_gate(const struct mirror_fetch *f, const struct cairn_index_repo *here,
+static enum cairn_status rows_set_gate(struct mirror_fetch *f, const struct cairn_index_repo *here,
 				       struct cairn_diag *diag)
 {
 	enum cairn_index_gate gate = rows_gate(f);
 	/* Only a look-up of main opens a repository. A look-up of another revision may be slow, and main may have been
 	 * closed since it began. */
-	bool may_open = strcmp(f->what.revision, CAIRN_HUB_MAIN) == 0;
+	bool may_open = rows_is_main(f);
 	if (!may_open && here->gate != CAIRN_INDEX_GATE_NONE)
 		gate = here->gate;
 	if (!may_open && here->is_private && !f->repo.is_private)
@@ -371,6 +398,11 @@ static enum cairn_status rows_make_repo(struct mirror_fetch *f, int64_t replaces
 	status = cairn_index_add_repo(rows_index(f), &add);
 	*diag = add.write.diag;
 	bool is_known = status == CAIRN_E_CONFLICT && cairn_diag_has(diag, "repo.known");
+	if (status == CAIRN_OK) /* what the index has now */
+		f->seen = (struct cairn_index_mirror_seen){.state = replaces != 0 ? f->seen.state
+										  : CAIRN_INDEX_MIRROR_THERE,
+							   .is_private = add.is_private,
+							   .gate = add.gate};
 	return status == CAIRN_OK || is_known ? cairn_index_repo(rows_index(f), f->what.kind, account, name, made)
 					      : status;
 }
@@ -441,7 +473,7 @@ static enum cairn_status rows_write(struct mirror_fetch *f, const struct cairn_i
 		mirror_grant_brought(f, repo.id);
 	if (status == CAIRN_OK)
 		status = rows_set_gate(f, &repo, diag);
-	if (status == CAIRN_OK && strcmp(f->what.revision, CAIRN_HUB_MAIN) == 0)
+	if (status == CAIRN_OK && rows_is_main(f))
 		mirror_card_keep(f, repo.id);
 	return status;
 }
@@ -460,10 +492,21 @@ enum cairn_status mirror_rows_write(struct mirror_fetch *f, const struct cairn_i
 bool mirror_rows_is_another(const struct mirror_fetch *f, const struct cairn_index_repo *here)
 {
 	bool has_gate = here->gate != CAIRN_INDEX_GATE_NONE;
-	if (here->id == 0 || strcmp(f->what.revision, CAIRN_HUB_MAIN) != 0 || !(here->is_private || has_gate))
+	if (here->id == 0 || !rows_is_main(f) || !(here->is_private || has_gate))
 		return false;
 	bool opens = (here->is_private && !f->repo.is_private) || (has_gate && !f->repo.is_gated);
 	return opens || (f->repo.created_unix_ms != 0 && f->repo.created_unix_ms != here->created_unix_ms);
+}
+
+/* Fails with mirror.later if another look-up has written the repository since this one began. */
+static enum cairn_status rows_check_seen(const struct mirror_fetch *f, const struct cairn_index_repo *here,
+					 struct cairn_diag *diag)
+{
+	struct cairn_index_mirror_seen now;
+	enum cairn_status status = rows_see(f, here, &now);
+	bool is_same = now.state == f->seen.state && now.looked_unix_s == f->seen.looked_unix_s &&
+		       now.is_private == f->seen.is_private && now.gate == f->seen.gate;
+	return status == CAIRN_OK && !is_same ? cairn_mirror_later(diag) : status;
 }
 
 /* The operator's settings hold for the name, so the new repository takes them over in the transaction that makes it.
@@ -471,7 +514,9 @@ bool mirror_rows_is_another(const struct mirror_fetch *f, const struct cairn_ind
 enum cairn_status mirror_rows_replace(struct mirror_fetch *f, const struct cairn_index_repo *here,
 				      struct cairn_diag *diag)
 {
-	enum cairn_status status = rows_write(f, here, true, diag);
+	enum cairn_status status = rows_check_seen(f, here, diag);
+	if (status == CAIRN_OK)
+		status = rows_write(f, here, true, diag);
 	pthread_mutex_lock(&f->m->lock);
 	f->m->ahead_is_read = false;
 	f->m->ahead_load_ms = 0;

@@ -727,6 +727,63 @@ START_TEST(a_state_comes_with_who_may_read)
 }
 END_TEST
 
+/* Sets the state and who may read, unless the repository differs from what was seen. */
+static enum cairn_status set_seen(int64_t repo, const struct cairn_index_mirror_seen *seen, bool is_private,
+				  enum cairn_index_gate gate)
+{
+	struct cairn_index_set_mirror_state set = {.repo = repo,
+						   .seen = seen,
+						   .state = is_private ? CAIRN_INDEX_MIRROR_PRIVATE
+								       : CAIRN_INDEX_MIRROR_THERE,
+						   .looked_unix_s = seen->looked_unix_s,
+						   .sets_access = true,
+						   .is_private = is_private,
+						   .gate = gate};
+	return cairn_index_set_mirror_state(hx_index, &set);
+}
+
+/* The time of a look-up has whole seconds, so it may be the same for both. */
+START_TEST(a_slow_look_opens_nothing_that_was_closed_meanwhile)
+{
+	const struct cairn_index_operation o = absent("a", "text");
+	int64_t repo = mirrored("model", &o, 1);
+	const struct cairn_index_mirror_seen open = {.state = CAIRN_INDEX_MIRROR_THERE},
+					     closed = {.state = CAIRN_INDEX_MIRROR_PRIVATE, .is_private = true};
+	ck_assert_int_eq(set_seen(repo, &open, false, CAIRN_INDEX_GATE_NONE), CAIRN_OK);
+	ck_assert_int_eq(set_seen(repo, &open, true, CAIRN_INDEX_GATE_NONE), CAIRN_OK);
+	ck_assert_int_eq(set_seen(repo, &open, false, CAIRN_INDEX_GATE_NONE), CAIRN_E_CONFLICT);
+	ck_assert(repo_named("model").is_private);
+	ck_assert_int_eq(set_seen(repo, &open, true, CAIRN_INDEX_GATE_MANUAL), CAIRN_OK); /* closes it further */
+	ck_assert_int_eq(set_seen(repo, &closed, true, CAIRN_INDEX_GATE_NONE), CAIRN_E_CONFLICT);
+	ck_assert(repo_named("model").is_private && repo_named("model").gate == CAIRN_INDEX_GATE_MANUAL);
+	const struct cairn_index_mirror_seen both = {
+		.state = CAIRN_INDEX_MIRROR_PRIVATE, .is_private = true, .gate = CAIRN_INDEX_GATE_MANUAL};
+	ck_assert_int_eq(set_seen(repo, &both, false, CAIRN_INDEX_GATE_NONE), CAIRN_OK);
+	ck_assert(!repo_named("model").is_private && repo_named("model").gate == CAIRN_INDEX_GATE_NONE);
+	ck_assert_int_eq(set_seen(repo + 1000, &open, true, CAIRN_INDEX_GATE_NONE), CAIRN_E_NOT_FOUND);
+}
+END_TEST
+
+/* A state that closes a repository is not replaced, either, nor is a gate that came without a state. */
+START_TEST(a_slow_look_replaces_no_state_or_gate)
+{
+	const struct cairn_index_operation o = absent("a", "text");
+	int64_t repo = mirrored("model", &o, 1);
+	const struct cairn_index_mirror_seen open = {.state = CAIRN_INDEX_MIRROR_THERE, .looked_unix_s = 7};
+	struct cairn_index_set_mirror_state there = {
+		.repo = repo, .seen = &open, .state = CAIRN_INDEX_MIRROR_THERE, .looked_unix_s = 9};
+	ck_assert_int_eq(set_state(repo, CAIRN_INDEX_MIRROR_THERE, 8), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_set_mirror_state(hx_index, &there), CAIRN_OK); /* both say the same */
+	ck_assert_int_eq(set_state(repo, CAIRN_INDEX_MIRROR_DISABLED, 8), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_set_mirror_state(hx_index, &there), CAIRN_E_CONFLICT);
+	ck_assert_int_eq(set_state(repo, CAIRN_INDEX_MIRROR_THERE, 7), CAIRN_OK);
+	struct cairn_index_set_repo gate = {.id = repo, .gate = CAIRN_INDEX_GATE_MANUAL};
+	ck_assert_int_eq(cairn_index_set_repo(hx_index, &gate), CAIRN_OK);
+	ck_assert_int_eq(set_seen(repo, &open, false, CAIRN_INDEX_GATE_NONE), CAIRN_E_CONFLICT);
+	ck_assert(repo_named("model").gate == CAIRN_INDEX_GATE_MANUAL);
+}
+END_TEST
+
 /* A large repository is made in pieces. */
 START_TEST(a_repository_is_made_with_its_gate)
 {
@@ -943,6 +1000,8 @@ int main(int argc, char **argv)
 	tcase_add_test(t, a_file_that_comes_again_while_it_is_evicted_may_be_evicted);
 	tcase_add_test(t, a_state_is_kept_and_replaced);
 	tcase_add_test(t, a_state_comes_with_who_may_read);
+	tcase_add_test(t, a_slow_look_opens_nothing_that_was_closed_meanwhile);
+	tcase_add_test(t, a_slow_look_replaces_no_state_or_gate);
 	tcase_add_test(t, a_repository_is_made_with_its_gate);
 	tcase_add_test(t, mirrored_repositories_are_listed);
 	tcase_add_test(t, the_largest_and_the_oldest_are_found);

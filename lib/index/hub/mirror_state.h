@@ -17,10 +17,20 @@ enum cairn_index_mirror_state {
 CAIRN_MUST_USE enum cairn_status cairn_index_mirror_state(struct cairn_index *ix, int64_t repo,
 							  enum cairn_index_mirror_state *state, int64_t *looked_unix_s);
 
+/** A repository as a look-up found it in the index, before the look-up asked the mirrored hub. Plain value. */
+struct cairn_index_mirror_seen {
+	enum cairn_index_mirror_state state;
+	int64_t looked_unix_s;
+	bool is_private;
+	enum cairn_index_gate gate;
+};
+
 /** Sets the state of a repository, and who may read it. CAIRN_E_NOT_FOUND: no repository has this number
- * (repo.unknown). */
+ * (repo.unknown). CAIRN_E_CONFLICT: another look-up has written the repository since it was seen, and the write would
+ * open it. */
 struct cairn_index_set_mirror_state {
 	struct cairn_index_write write;
+	const struct cairn_index_mirror_seen *seen; /* borrowed; NULL: no look-up was slow */
 	int64_t repo;
 	enum cairn_index_mirror_state state;
 	int64_t looked_unix_s;

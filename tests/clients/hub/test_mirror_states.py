@@ -1,8 +1,11 @@
 """Repositories of the mirrored hub that are not public, or no longer: private, disabled, removed, and back again."""
 
+import concurrent.futures
 import contextlib
 import json
+import threading
 
+import cairn
 import ledger
 import pytest
 from huggingface_hub import HfApi, hf_hub_download
@@ -229,6 +232,32 @@ def test_a_gate_is_there_before_the_new_tree(start, issuer, rules, info):
         for path in (f"/far/open/resolve/{SHA}/a.txt", "/far/open/resolve/main/a.txt"):
             reply = get(server, path)
             assert reply.status in (401, 403) and reply.body != b"open", (path, reply)
+
+
+def test_a_slow_look_opens_nothing_that_was_closed_meanwhile(start):
+    """The upstream gives a repository a gate while it is slow to send the tree of main. Another look closes the repository meanwhile. The slow one does not open it again."""
+    asked, go = [], threading.Event()
+    with hub() as upstream:
+
+        def slow(connection, head):
+            asked.append(head)
+            if len(asked) == 1:
+                go.wait()
+            connection.sendall(upstream.answer(head.decode().split()[1], head))
+
+        server = start(mirror=upstream.url)
+        assert get(server, "/far/open/resolve/main/a.txt").body == b"open"
+        look_again(server)
+        upstream.repos["far/open"] = Repo({"a.txt": b"newer"}, sha="f" * 40)
+        upstream.ranged["/far/open/tree/"] = slow
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            late = pool.submit(get, server, "/api/models/far/open")
+            cairn.wait_until("the call for the tree", lambda: asked)
+            upstream.repos["far/open"].info["gated"] = "auto"
+            assert get(server, "/far/open/resolve/v1/a.txt").status in (401, 403)
+            go.set()
+            assert late.result().status in (200, 429)
+        assert get(server, "/api/models/far/open").json()["gated"] == "manual"
 
 
 def test_a_gate_closes_a_former_name(start, issuer):
