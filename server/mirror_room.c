@@ -252,7 +252,8 @@ void mirror_room_keep(struct mirror_room *room, struct app *app, bool (*stops)(v
 	}
 	if (mirror_room_settle_offers(room, app, limit, bytes, &offers, stops, ctx) != CAIRN_OK)
 		return;
-	cairn_mirror_set_room(app->mirror, mirror_room_left(app, limit, bytes, free_bytes), limit, offers);
+	cairn_mirror_set_room(app->mirror, mirror_room_left(app, limit, bytes, free_bytes), limit, offers,
+			      app->config.mirror_bytes_max == 0);
 	atomic_store(&app->mirror_counts.bytes, bytes);
 	atomic_store(&app->mirror_counts.n_files, n_files);
 }

@@ -269,8 +269,9 @@ void cairn_mirror_begin_room(struct cairn_mirror *mirror);
  * @param bytes   free now
  * @param most    would be free without mirrored files
  * @param offers  how much of further files is offered to uploaders; xorbs beyond that are withdrawn from the beginning
- *                (index/hub/mirror_offers.h) */
-void cairn_mirror_set_room(struct cairn_mirror *mirror, uint64_t bytes, uint64_t most, uint64_t offers);
+ *                (index/hub/mirror_offers.h)
+ * @param is_disk  free space on the disk is the limit, rather than mirror_bytes_max */
+void cairn_mirror_set_room(struct cairn_mirror *mirror, uint64_t bytes, uint64_t most, uint64_t offers, bool is_disk);
 /** Returns the length of the largest file that did not fit since the last call, but would after evictions; 0: none. */
 uint64_t cairn_mirror_take_wanted(struct cairn_mirror *mirror);
 

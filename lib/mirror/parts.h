@@ -51,6 +51,7 @@ struct mirror_grant {
 /** The room for further files, in bytes. It is measured anew now and then. */
 struct mirror_room {
 	uint64_t bytes;    /* free when last measured */
+	bool is_disk;      /* the disk limits it, not mirror_bytes_max */
 	uint64_t most;     /* free without mirrored files */
 	uint64_t offers;   /* how much of it may be offered to uploaders */
 	uint64_t promised; /* reserved by fetches in progress for bytes that have not arrived */

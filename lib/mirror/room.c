@@ -11,13 +11,14 @@ void cairn_mirror_begin_room(struct cairn_mirror *mirror)
 	pthread_mutex_unlock(&mirror->lock);
 }
 
-void cairn_mirror_set_room(struct cairn_mirror *mirror, uint64_t bytes, uint64_t most, uint64_t offers)
+void cairn_mirror_set_room(struct cairn_mirror *mirror, uint64_t bytes, uint64_t most, uint64_t offers, bool is_disk)
 {
 	struct mirror_room *room = &mirror->room;
 	pthread_mutex_lock(&mirror->lock);
 	room->bytes = bytes;
 	room->most = most;
 	room->offers = offers;
+	room->is_disk = is_disk;
 	room->brought -= room->seen;
 	room->seen = 0;
 	pthread_mutex_unlock(&mirror->lock);
@@ -57,7 +58,7 @@ enum cairn_status mirror_room_promise(struct cairn_mirror *m, struct mirror_fetc
 		return CAIRN_OK;
 	pthread_mutex_lock(&m->lock);
 	uint64_t left = room_left(room);
-	bool fits = bytes <= left;
+	bool fits = bytes <= left, is_disk = room->is_disk;
 	if (fits && *f) {
 		(*f)->promised_bytes = bytes;
 		room->promised += bytes;
@@ -68,9 +69,10 @@ enum cairn_status mirror_room_promise(struct cairn_mirror *m, struct mirror_fetc
 	if (fits)
 		return CAIRN_OK;
 	return cairn_fail(diag, CAIRN_E_FULL, "mirror.room", CAIRN_NO_OFFSET,
-			  "this mirror has room for %" PRIu64 " bytes more (mirror_bytes_max), and \"%.120s\" has "
+			  "this mirror has room for %" PRIu64 " bytes more (%s), and \"%.120s\" has "
 			  "%" PRIu64 "; files that nobody read lately make room, if there are some: ask again later",
-			  left, what->path, size);
+			  left, is_disk ? "free space on the disk beside reserve_bytes" : "mirror_bytes_max",
+			  what->path, size);
 }
 
 void mirror_room_brought(struct mirror_fetch *f, uint64_t bytes)

@@ -600,6 +600,15 @@ void hub_mirror_reply_look(struct http_request *req, const struct cairn_mirror_w
 		http_reply_status(req, want->status, &want->diag);
 }
 
+/* Returns the text of the failure. Only operators learn how much room is left. */
+static const char *mirror_text(const struct hub_call *call, const char *rule)
+{
+	bool is_told = strcmp(rule, "mirror.room") != 0 || call->asker.kind == CAIRN_HUB_OPERATOR;
+	return is_told ? call->diag.text
+		       : "this mirror has no room for the file now; files that nobody read lately make room, if there are "
+			 "some: ask again later, or tell your operator";
+}
+
 bool hub_mirror_reply(struct http_request *req, const struct hub_call *call)
 {
 	static const struct {
@@ -624,7 +633,7 @@ bool hub_mirror_reply(struct http_request *req, const struct hub_call *call)
 			continue;
 		if (REPLIES[i].error_code)
 			http_reply_header(req, "X-Error-Code", REPLIES[i].error_code);
-		http_reply_error(req, REPLIES[i].code, rule, call->diag.text, NULL);
+		http_reply_error(req, REPLIES[i].code, rule, mirror_text(call, rule), NULL);
 		return true;
 	}
 	if (!lack || !lack->has_outcome)

@@ -11,6 +11,7 @@ import ledger
 import plans
 import pytest
 import xet
+from hub_calls import make_key
 from test_mirror_operate import EXIT_DATA, EXIT_NO_INPUT, EXIT_USAGE, mirror
 from upstream import Hub, Repo, Slow, answer
 
@@ -61,6 +62,27 @@ def test_files_that_nobody_read_for_long_make_room(start, clock):
         assert not upstream.paths("large.bin") and server.metrics()['cairn_mirror_failures_total{why="room"}'] == 1
         assert b"Failed: the mirror holds as much as it may" in server.get("/admin").body
         assert server.get("/far/model/resolve/main/config.json").body == b"{}"
+
+
+def room_refused(server, **headers):
+    reply = server.request("GET", "/far/model/resolve/main/large.bin", headers=headers)
+    assert reply.status == 507, reply
+    return reply.json()["error"]
+
+
+@pytest.mark.parametrize("settings, limit", [({"mirror_bytes_max": "1M"}, "mirror_bytes_max"), ({"reserve_bytes": "1000G"}, "reserve_bytes")])
+def test_a_refusal_names_the_limit_to_operators(start, issuer, settings, limit):
+    """The refusal names the limit, the room and the length of the file. Others learn neither limit nor room."""
+    with hub() as upstream:
+        server = start(mirror=upstream.url, token_key=issuer.folder, **settings)
+        operator = make_key(server, issuer.token("admin"), scope="read")["key"]
+        assert server.get("/far/model/resolve/main/config.json").status == 200
+        metrics = lambda: server.request("GET", "/metrics", headers={"Authorization": f"Bearer {issuer.token('admin')}"}).body.splitlines()
+        cairn.wait_until("the room", lambda: any(line.startswith(b"cairn_mirror_bytes ") and line != b"cairn_mirror_bytes 0" for line in metrics()))
+        text = room_refused(server, Authorization=f"Bearer {operator}")
+        assert [name for name in ("mirror_bytes_max", "reserve_bytes") if name in text] == [limit] and str(2 * MB) in text, text
+        text = room_refused(server)
+        assert "no room" in text and not any(c.isdigit() for c in text) and "_bytes" not in text, text
 
 
 @pytest.mark.skipif(cairn.DAEMONS, reason="each daemon evicts by its own clock")
