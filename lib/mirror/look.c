@@ -144,7 +144,8 @@ static void look_keep_alias(struct mirror_fetch *f, const char *target)
 }
 
 /* Stores the alias only if its target is public: a token may have shown a name that is not for everybody, and an alias
- * reveals its target to all askers. If a repository is here under its former name, it is closed as its new name is. */
+ * reveals its target to all askers. If a repository is here under its former name, it is closed as its new name is, and
+ * then renamed, unless the rules leave the new name out. */
 static void look_at_target(struct mirror_fetch *f)
 {
 	struct cairn_diag diag = {0};
@@ -154,8 +155,10 @@ static void look_at_target(struct mirror_fetch *f)
 		status = mirror_rows_find_repo(f, f->what.name, &former, &diag);
 	if (status == CAIRN_OK && former.id != 0)
 		status = mirror_rows_close(f, &former, &diag);
-	if (status == CAIRN_OK && (f->repo.is_private || f->repo.is_disabled))
+	if (status == CAIRN_OK && (f->repo.is_private || f->repo.is_disabled || !look_name_is_good(f->repo.id, true)))
 		status = look_unknown(&diag);
+	if (status == CAIRN_OK && former.id != 0 && cairn_mirror_lets_in(f->m, f->what.kind, f->repo.id))
+		status = mirror_rows_move(f, &former, &diag);
 	if (status == CAIRN_OK)
 		look_keep_alias(f, f->repo.id);
 	else

@@ -242,6 +242,11 @@ bool mirror_rows_is_another(const struct mirror_fetch *f, const struct cairn_ind
 /** Replaces a repository by a new one with its state and the operator's settings, in one transaction. On a worker. */
 CAIRN_MUST_USE enum cairn_status mirror_rows_replace(struct mirror_fetch *f, const struct cairn_index_repo *here,
 						     struct cairn_diag *diag);
+/** Renames a repository that is here under a former name as the upstream did. If today's name is here already, removes
+ * the repository. Does nothing if today's name belongs to an account of this server. On a worker.
+ * @param former  the repository from mirror_rows_find_repo() */
+CAIRN_MUST_USE enum cairn_status mirror_rows_move(struct mirror_fetch *f, const struct cairn_index_repo *former,
+						  struct cairn_diag *diag);
 /** Records that a look-up with an asker's own token has added the repository to the index. If the upstream accepted
  * the token before, it need not be asked again. */
 void mirror_grant_brought(const struct mirror_fetch *f, int64_t repo);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static struct cairn_index *rows_index(const struct mirror_fetch *f)
 {
@@ -57,6 +58,9 @@ enum cairn_status mirror_rows_find_repo(struct mirror_fetch *f, const char *name
 	if (status != CAIRN_OK || id == 0)
 		return status;
 	status = cairn_index_repo(rows_index(f), f->what.kind, account, rest, here);
+	/* found by a former name: the upstream's repository of this name is another one */
+	if (status == CAIRN_OK && (strcasecmp(here->account_name, account) != 0 || strcasecmp(here->name, rest) != 0))
+		*here = (struct cairn_index_repo){0};
 	f->what.repo = here->id;
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
 }
@@ -482,6 +486,38 @@ enum cairn_status mirror_rows_write(struct mirror_fetch *f, const struct cairn_i
 				    struct cairn_diag *diag)
 {
 	return rows_write(f, here, here->id == 0, diag);
+}
+
+/* --- another name of the repository ------------------------------------------------------------------------------- */
+
+/* Removes the repository under its former name, because today's name is here already. */
+static enum cairn_status rows_drop_former(const struct mirror_fetch *f, const struct cairn_index_repo *former,
+					  struct cairn_diag *diag)
+{
+	cairn_diag_clear(diag);
+	enum cairn_status status = cairn_hub_drop_repo(f->m->hub, former, diag);
+	if (status != CAIRN_E_NOT_FOUND)
+		return status;
+	cairn_diag_clear(diag); /* another daemon was faster */
+	return CAIRN_OK;
+}
+
+enum cairn_status mirror_rows_move(struct mirror_fetch *f, const struct cairn_index_repo *former,
+				   struct cairn_diag *diag)
+{
+	char account[CAIRN_INDEX_ACCOUNT_NAME_MAX + 1];
+	struct cairn_index_move_repo move = {.id = former->id, .name = rows_split(f->repo.id, account)};
+	enum cairn_status status = rows_make_account(f, &move.account, diag);
+	if (status == CAIRN_E_NOT_FOUND && cairn_diag_has(diag, "mirror.local")) {
+		cairn_diag_clear(diag);
+		return CAIRN_OK;
+	}
+	if (status != CAIRN_OK)
+		return status;
+	status = cairn_index_move_repo(rows_index(f), &move);
+	*diag = move.write.diag;
+	bool is_known = status == CAIRN_E_CONFLICT && cairn_diag_has(diag, "repo.known");
+	return is_known ? rows_drop_former(f, former, diag) : status;
 }
 
 /* --- another repository with the name -----------------------------------------------------------------------------

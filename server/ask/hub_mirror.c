@@ -475,11 +475,13 @@ static void mirror_take_revision(const char *raw, char revision[static CAIRN_HUB
 		(void)snprintf(revision, CAIRN_HUB_REVISION_MAX + 1, "%s", CAIRN_HUB_MAIN);
 }
 
-/* Was the revision looked up for this call? If the upstream could not be asked, notes that in the call. */
-static bool mirror_was_refreshed(struct hub_repo *r)
+/* Was the revision looked up for this call? If the look has found another name of the repository, the revision has to
+ * be looked up under that one. If the upstream could not be asked, notes that in the call. */
+static bool mirror_was_refreshed(struct hub_repo *r, const char *name)
 {
 	const struct hub_lack *lack = r->call.lack;
-	if (!lack || !lack->refreshed)
+	if (!lack || !lack->refreshed ||
+	    (mirror_has_outcome(lack, MIRROR_LACK_REVISION) && strcasecmp(lack->want.name, name) != 0))
 		return false;
 	if (lack->kind != MIRROR_LACK_FILE && lack->has_outcome)
 		r->call.is_stale = lack->want.status != CAIRN_OK && lack->want.status != CAIRN_E_NOT_FOUND;
@@ -490,10 +492,12 @@ bool hub_mirror_refresh(struct hub_repo *r, const char *raw)
 {
 	char revision[CAIRN_HUB_REVISION_MAX + 1], name[CAIRN_INDEX_ALIAS_MAX + 1];
 	const struct app *app = r->call.job.app;
-	if (!r->repo.is_mirrored || !mirror_may_ask(r, CAIRN_HUB_SEE) || mirror_was_refreshed(r))
+	if (!r->repo.is_mirrored || !mirror_may_ask(r, CAIRN_HUB_SEE))
+		return true;
+	(void)snprintf(name, sizeof(name), "%s/%s", r->repo.account_name, r->repo.name);
+	if (mirror_was_refreshed(r, name))
 		return true;
 	mirror_take_revision(raw, revision);
-	(void)snprintf(name, sizeof(name), "%s/%s", r->repo.account_name, r->repo.name);
 	if (!revision[0] || cairn_mirror_has_commit(app->mirror, r->repo.id, revision))
 		return true;
 	bool is_here = cairn_mirror_has_branch(app->mirror, r->repo.id, revision);

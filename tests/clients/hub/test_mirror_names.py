@@ -93,6 +93,55 @@ def test_a_name_may_lead_to_a_repository_of_this_server(start):
         assert api(server).model_info("gpt2").sha != SHA
 
 
+def rename(upstream, server, old, new, content):
+    """Renames a repository upstream, with another commit. Restarts the daemon, which forgets remembered look-ups."""
+    server.stop()
+    upstream.repos.pop(old)
+    upstream.repos[new] = Repo({"config.json": content}, sha="f" * 40)
+    upstream.moved[old] = new
+    server.start()
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_repository_that_is_here_is_renamed(start, is_known):
+    """Both names lead to the new commits of a repository that the upstream has renamed, also when the line is down. is_known: the new name is asked for first."""
+    with hub() as upstream:
+        server = start(mirror=upstream.url)
+        assert server.get(f"/{REPO}/resolve/main/config.json").body == CONFIG
+        rename(upstream, server, REPO, "far/new", b"{}")
+        names = ("far/new", REPO) if is_known else (REPO, "far/new")
+        for name in (*names, "far/old"):
+            info = server.get(f"/api/models/{name}").json()
+            assert (info["id"], info["sha"]) == ("far/new", "f" * 40), name
+            assert server.get(f"/{name}/resolve/main/config.json").body == b"{}"
+        assert [repo["id"] for repo in server.get("/api/models").json()] == ["far/new"]
+        server.stop()
+    server.start()
+    for name in names:
+        assert server.get(f"/{name}/resolve/main/config.json").body == b"{}"
+
+
+def test_a_new_repository_takes_the_former_name(start):
+    """The upstream gives the former name to another repository. An operator who adds it gets that one, beside the renamed one."""
+    with hub() as upstream:
+        server = start(mirror=upstream.url)
+        assert server.get(f"/{REPO}/resolve/main/config.json").body == CONFIG
+        rename(upstream, server, REPO, "far/new", b"{}")
+        assert server.get(f"/api/models/{REPO}").json()["id"] == "far/new"
+        del upstream.moved[REPO]
+        upstream.repos[REPO] = Repo({"config.json": b"[]"}, sha="e" * 40)
+        assert server.post(f"/v1/mirror/repositories/models/{REPO}", b"{}").status == 200
+        assert server.get(f"/{REPO}/resolve/main/config.json").body == b"[]" and server.get("/far/new/resolve/main/config.json").body == b"{}"
+
+
+def test_a_rename_to_a_name_that_the_rules_leave_out(start, rules):
+    with hub() as upstream:
+        server = start(mirror=upstream.url, mirror_rules=rules("deny far/*\nallow *"))
+        assert server.get(f"/{REPO}/resolve/main/config.json").body == CONFIG
+        rename(upstream, server, REPO, "far/new", b"{}")
+        assert server.get(f"/{REPO}/resolve/main/config.json").body == CONFIG and server.get("/far/new/resolve/main/config.json").status in (401, 404)
+
+
 def test_former_names(start, tmp_path):
     """Former names redirect to today's name, even in several steps."""
     with hub() as upstream:
