@@ -334,7 +334,7 @@ def collection(start, tmp_path, relay):
         server.kill()
 
 
-@pytest.mark.parametrize("words", ["SELECT max(l.id + 0)", "THEN terms END FROM file", "retired IS NULL AND at", "WHERE retired <=", "FROM dead WHERE NOT buried"])
+@pytest.mark.parametrize("words", ["SELECT max(l.id + 0)", "THEN terms END FROM file", "retired IS NULL AND (at", "WHERE retired <=", "FROM dead WHERE NOT buried"])
 def test_a_collection_waits_once_for_a_silent_server(start, tmp_path, words):
     with collection(start, tmp_path, Relay(words)) as (_, seconds):
         assert cairn.in_time(seconds, 5)
