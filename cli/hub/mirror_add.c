@@ -71,7 +71,7 @@ static bool add_read(const struct cairn_json *repo, struct add_state *out)
 {
 	const struct cairn_json *ahead = cairn_json_get(repo, "ahead");
 	bool is_known = cairn_json_is_object(ahead);
-	/* null: all was done before a restart */
+	/* null: nothing is fetched ahead any more */
 	const char *state = is_known ? cairn_json_text_of(ahead, "state") : "done";
 	const struct cairn_json *of = is_known ? ahead : repo;
 	if (!state || !admin_number(of, "files", &out->files) || !admin_number(of, "files_here", &out->files_here) ||

@@ -290,7 +290,7 @@ void cairn_records_card(struct cairn_db_rows *row, int column, struct cairn_inde
 	X(forget_use, true)                                                                                            \
 	X(set_mirror_state, true)                                                                                      \
 	X(set_ahead, false)                                                                                            \
-	X(end_ahead, false)                                                                                            \
+	X(note_ahead, false)                                                                                           \
 	X(withdraw_xorbs, true)                                                                                        \
 	X(offer_xorbs, false)                                                                                          \
 	X(retire_xorbs, true)

@@ -1,8 +1,9 @@
-/* Fetches repositories ahead of requests, as the operator has set: looks up each, then fetches its files, a few at
- * once, after those that clients wait for. The settings are rows of the index, so this continues after a restart. */
+/* Fetches a repository ahead of requests, as the operator has set: looks it up, then fetches its files, a few at once,
+ * after those that clients wait for. */
 #include "mirror/ahead.h"
 
 #include "base/clock.h"
+#include "base/visible.h"
 #include "hub/revision.h"
 #include "hub/tree.h"
 
@@ -15,7 +16,6 @@ enum {
 	AHEAD_AGAIN_MS = 30 * 1000, /* wait after a round with temporary failures; doubles */
 	AHEAD_AGAIN_MS_MAX = 10 * 60 * 1000,
 	AHEAD_FAILURES_MAX = 8, /* failures that end a round: probably the upstream cannot be reached */
-	AHEAD_LOAD_MS = 30 * 1000,
 };
 
 /* --- settings as text --------------------------------------------------------------------------------------------- */
@@ -44,110 +44,9 @@ enum cairn_status cairn_mirror_find_wanted(const struct cairn_hub *hub, const st
 	return status;
 }
 
-/* --- the list ----------------------------------------------------------------------------------------------------- */
-
-static struct mirror_ahead *ahead_find(struct cairn_mirror *m, int64_t repo)
-{
-	struct mirror_ahead *a = m->ahead;
-	while (a && a->repo != repo)
-		a = a->next;
-	return a;
-}
-
-/* Removes an entry whose work has ended. Called with the lock. */
-static void ahead_drop(struct cairn_mirror *m, struct mirror_ahead *a)
-{
-	struct mirror_ahead **at = &m->ahead;
-	while (*at != a)
-		at = &(*at)->next;
-	*at = a->next;
-	m->n_ahead--;
-	free(a);
-}
-
-/* Removes an entry of a repository that was fetched once. Called with the lock. @return false: there is none */
-static bool ahead_drop_one_over(struct cairn_mirror *m)
-{
-	for (struct mirror_ahead *a = m->ahead; a; a = a->next)
-		if (a->phase == MIRROR_AHEAD_RESTS && !a->works && a->is_once && a->is_over) {
-			ahead_drop(m, a);
-			return true;
-		}
-	return false;
-}
-
-/* Checks that the list has the repository, or room for it. Called with the lock. */
-static enum cairn_status ahead_has_room(struct cairn_mirror *m, int64_t repo, struct cairn_diag *diag)
-{
-	if (ahead_find(m, repo) || m->n_ahead < CAIRN_MIRROR_AHEAD_MAX || ahead_drop_one_over(m))
-		return CAIRN_OK;
-	return cairn_fail(diag, CAIRN_E_CONFLICT, "mirror.ahead", CAIRN_NO_OFFSET,
-			  "%d repositories are fetched ahead already", CAIRN_MIRROR_AHEAD_MAX);
-}
-
-/* Adds an entry that is due now, or makes it due. Called with the lock. */
-static enum cairn_status ahead_want(struct cairn_mirror *m, int64_t repo, struct cairn_diag *diag)
-{
-	enum cairn_status status = ahead_has_room(m, repo, diag);
-	struct mirror_ahead *a = ahead_find(m, repo);
-	if (status != CAIRN_OK)
-		return status;
-	if (!a) {
-		a = calloc(1, sizeof(*a));
-		if (!a)
-			return CAIRN_E_NOMEM;
-		a->m = m;
-		a->repo = repo;
-		a->next = m->ahead;
-		m->ahead = a;
-		m->n_ahead++;
-	}
-	a->again = a->phase != MIRROR_AHEAD_RESTS;
-	a->is_over = a->has_done = false;
-	a->due_ms = a->due_unix_s = 0;
-	a->n_tries = 0;
-	a->n_failed = 0;
-	cairn_diag_clear(&a->why);
-	return CAIRN_OK;
-}
-
-/* Checks the room before the row is written, so that no row waits for an entry. */
-enum cairn_status cairn_mirror_set_ahead(struct cairn_mirror *mirror, int64_t repo,
-					 const struct cairn_index_ahead *ahead, struct cairn_diag *diag)
-{
-	struct cairn_index_set_ahead set = {.repo = repo, .ahead = *ahead};
-	pthread_mutex_lock(&mirror->lock);
-	enum cairn_status status = ahead_has_room(mirror, repo, diag);
-	pthread_mutex_unlock(&mirror->lock);
-	if (status != CAIRN_OK)
-		return status;
-	status = cairn_index_set_ahead(mirror->hub->index, &set);
-	*diag = set.write.diag;
-	if (status != CAIRN_OK)
-		return status;
-	pthread_mutex_lock(&mirror->lock);
-	status = ahead_want(mirror, repo, diag);
-	pthread_mutex_unlock(&mirror->lock);
-	return status;
-}
-
-bool cairn_mirror_ahead_state(struct cairn_mirror *mirror, int64_t repo, struct cairn_mirror_ahead *out)
-{
-	pthread_mutex_lock(&mirror->lock);
-	const struct mirror_ahead *a = ahead_find(mirror, repo);
-	if (a)
-		*out = (struct cairn_mirror_ahead){.is_over = a->is_over && !a->again,
-						   .is_running = a->phase != MIRROR_AHEAD_RESTS,
-						   .n_failed = a->n_failed,
-						   .why = a->why};
-	pthread_mutex_unlock(&mirror->lock);
-	return a != NULL;
-}
-
 /* --- a round ------------------------------------------------------------------------------------------------------ */
 
-/* Submits the work of an entry. If the queue is full, the next tick does. @return false: it is full */
-static bool ahead_submit(struct mirror_ahead *a)
+bool mirror_ahead_submit(struct mirror_ahead *a)
 {
 	struct cairn_mirror *m = a->m;
 	if (cairn_workers_submit(m->workers, &a->work) == CAIRN_OK)
@@ -172,7 +71,7 @@ static void ahead_looked(struct cairn_mirror_want *want)
 	a->wakes = !submits;
 	pthread_mutex_unlock(&m->lock);
 	if (submits)
-		(void)!ahead_submit(a);
+		(void)!mirror_ahead_submit(a);
 }
 
 static void ahead_begin_want(struct mirror_ahead *a, struct mirror_ahead_want *w)
@@ -216,28 +115,82 @@ static void ahead_note_failure(struct mirror_ahead *a, const struct cairn_mirror
 	pthread_mutex_unlock(&a->m->lock);
 }
 
-/* Begins a round: reads the row, and looks up the repository. @return false: the row is gone */
+/* Reads the row at the begin of a round. @return false: there is nothing to do now, and the entry may be freed */
+static bool ahead_read_row(struct mirror_ahead *a, enum cairn_status *status)
+{
+	struct cairn_mirror *m = a->m;
+	pthread_mutex_lock(&m->lock);
+	a->again = false; /* before the row is read, so that no change is lost */
+	bool leaves = a->leaves;
+	a->lease = m->ahead_lease;
+	pthread_mutex_unlock(&m->lock);
+	a->round_asked = -1;
+	*status = cairn_index_mirrored(m->hub->index, a->repo, &a->row);
+	bool is_gone = *status == CAIRN_E_NOT_FOUND || (*status == CAIRN_OK && a->row.ahead.every_s == 0);
+	if (leaves || is_gone) {
+		mirror_ahead_leave(a);
+		return false;
+	}
+	int64_t due_unix_s = *status == CAIRN_OK ? mirror_ahead_due_unix_s(&a->row) : 0;
+	pthread_mutex_lock(&m->lock);
+	bool is_due = due_unix_s <= cairn_clock_unix_s();
+	if (*status == CAIRN_OK)
+		a->asked = a->round_asked = a->row.fetched.asked;
+	if (!is_due) { /* another daemon has just fetched it */
+		a->due_unix_s = due_unix_s;
+		a->phase = MIRROR_AHEAD_RESTS;
+		a->works = a->wakes = false;
+		m->n_ahead_running--;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return is_due;
+}
+
+/* Lets the other daemons tell that the repository is being fetched. @return as mirror_ahead_note() */
+static enum cairn_status ahead_note_begin(struct mirror_ahead *a)
+{
+	const struct cairn_index_fetched now = {.asked = a->round_asked, .is_going = true};
+	bool is_current;
+	if (!cairn_index_is_shared(a->m->hub->index) || a->row.fetched.at_unix_s != 0)
+		return CAIRN_OK;
+	return mirror_ahead_note(a, &now, &is_current); /* if it is not current, the note at the end says so, too */
+}
+
+/* Begins a round: reads the row, and looks up the repository. @return false: none begins, and the entry may be freed */
 static bool ahead_begin(struct mirror_ahead *a)
 {
-	enum cairn_status status = cairn_index_mirrored(a->m->hub->index, a->repo, &a->row);
-	if (status == CAIRN_E_NOT_FOUND || (status == CAIRN_OK && a->row.ahead.every_s == 0))
+	struct cairn_mirror *m = a->m;
+	enum cairn_status status;
+	if (!ahead_read_row(a, &status))
 		return false;
+	if (status == CAIRN_OK)
+		status = ahead_note_begin(a);
 	a->ends = status != CAIRN_OK;
 	a->n_passing = a->ends;
 	a->after[0] = '\0';
-	pthread_mutex_lock(&a->m->lock);
+	pthread_mutex_lock(&m->lock);
 	a->n_failed = 0;
-	a->again = false;
-	a->is_once = a->row.ahead.every_s == CAIRN_INDEX_AHEAD_ONCE_S;
 	cairn_diag_clear(&a->why);
-	pthread_mutex_unlock(&a->m->lock);
-	ahead_set_phase(a, a->ends ? MIRROR_AHEAD_FETCHES : MIRROR_AHEAD_LOOKS);
+	a->phase = a->ends ? MIRROR_AHEAD_FETCHES : MIRROR_AHEAD_LOOKS;
+	pthread_mutex_unlock(&m->lock);
 	if (a->ends)
 		return true;
 	ahead_begin_want(a, &a->wants[0]);
 	cairn_mirror_ahead_revision(a->row.ahead.include, a->wants[0].want.revision);
-	cairn_mirror_look_again(a->m, &a->wants[0].want);
+	cairn_mirror_look_again(m, &a->wants[0].want);
 	return true;
+}
+
+/* Reads the row again after the look-up: the repository may have a gate now. */
+static enum cairn_status ahead_read_again(struct mirror_ahead *a)
+{
+	enum cairn_status status = cairn_index_mirrored(a->m->hub->index, a->repo, &a->row);
+	if (status != CAIRN_OK || a->row.fetched.asked == a->round_asked)
+		return status;
+	pthread_mutex_lock(&a->m->lock);
+	a->again = true; /* another daemon was told other settings */
+	pthread_mutex_unlock(&a->m->lock);
+	return CAIRN_OK;
 }
 
 /* Handles the result of looking up the repository. */
@@ -250,7 +203,7 @@ static void ahead_take_look(struct mirror_ahead *a)
 	ahead_set_phase(a, MIRROR_AHEAD_FETCHES);
 	enum cairn_status status = w->want.status;
 	if (status == CAIRN_OK)
-		status = cairn_index_mirrored(hub->index, a->repo, &a->row); /* it may have a gate now */
+		status = ahead_read_again(a);
 	if (status == CAIRN_OK)
 		status = cairn_mirror_find_wanted(hub, &a->row, &a->commit);
 	w->want.status = status;
@@ -348,180 +301,98 @@ static bool ahead_take_files(struct mirror_ahead *a)
 	return waits;
 }
 
-/* Ends a round: sets when the next one begins. */
-static void ahead_end(struct mirror_ahead *a)
+/* Notes how the round has ended. @return as mirror_ahead_note() */
+static enum cairn_status ahead_note_end(struct mirror_ahead *a, int64_t at_unix_s, bool *is_current)
+{
+	struct cairn_index_fetched now = {.asked = a->round_asked, .at_unix_s = at_unix_s, .n_failed = a->n_failed};
+	CLEANUP(cairn_buf_fini) struct cairn_buf shown = cairn_buf_init(sizeof(now.message) - 1);
+	(void)snprintf(now.rule, sizeof(now.rule), "%s", a->why.rule ? a->why.rule : "");
+	cairn_visible_text(&shown, a->why.rule ? a->why.text : ""); /* the index accepts only valid text */
+	(void)snprintf(now.message, sizeof(now.message), "%.*s", (int)shown.len,
+		       shown.len > 0 ? (const char *)shown.bytes : "");
+	return mirror_ahead_note(a, &now, is_current);
+}
+
+/* Sets when the next round begins. @param passes  this one had failures that may pass */
+static void ahead_rest(struct mirror_ahead *a, int64_t at_unix_s, bool passes, bool is_current)
 {
 	struct cairn_mirror *m = a->m;
-	bool passes = a->n_passing > 0;
 	int64_t again_ms = AHEAD_AGAIN_MS;
 	for (unsigned i = 0; i < a->n_tries && again_ms < AHEAD_AGAIN_MS_MAX; i++)
 		again_ms *= 2;
-	if (!passes && a->is_once) {
-		struct cairn_index_end_ahead end = {.repo = a->repo, .include = a->row.ahead.include};
-		passes = cairn_index_end_ahead(m->hub->index, &end) != CAIRN_OK;
-	}
 	pthread_mutex_lock(&m->lock);
+	bool again = a->again || !is_current;
 	a->phase = MIRROR_AHEAD_RESTS;
 	m->n_ahead_running--;
 	a->n_tries = passes ? a->n_tries + 1 : 0;
-	a->due_ms = passes && !a->again
+	a->due_ms = passes && !again
 			    ? cairn_clock_mono_ms() + (again_ms < AHEAD_AGAIN_MS_MAX ? again_ms : AHEAD_AGAIN_MS_MAX)
 			    : 0;
-	a->is_over = (a->is_over || !passes) && !a->again;
-	a->due_unix_s = !a->is_over || passes ? 0 : cairn_clock_unix_s() + a->row.ahead.every_s;
-	a->has_done = !passes && a->n_failed == 0 && !a->again;
+	a->due_unix_s = passes || again ? 0 : at_unix_s + a->row.ahead.every_s;
+	a->has_done = !passes && a->n_failed == 0 && !again;
 	a->done = a->commit.oid;
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* Drops an entry whose row is gone. If it was requested again meanwhile, its row is read once more. */
-static void ahead_leave(struct mirror_ahead *a)
+/* Ends a round. @return false: the entry may be freed */
+static bool ahead_end(struct mirror_ahead *a)
 {
-	struct cairn_mirror *m = a->m;
-	pthread_mutex_lock(&m->lock);
-	m->n_ahead_running--;
-	a->works = a->wakes = false;
-	a->phase = MIRROR_AHEAD_RESTS;
-	if (a->again)
-		a->again = false;
-	else
-		ahead_drop(m, a);
-	pthread_mutex_unlock(&m->lock);
+	bool passes = a->n_passing > 0, is_current = true;
+	int64_t at_unix_s = passes ? 0 : cairn_clock_unix_s();
+	pthread_mutex_lock(&a->m->lock);
+	bool leaves = a->leaves;
+	pthread_mutex_unlock(&a->m->lock);
+	enum cairn_status status = leaves ? CAIRN_E_CONFLICT : CAIRN_OK;
+	if (!leaves && a->round_asked >= 0)
+		status = ahead_note_end(a, at_unix_s, &is_current);
+	bool is_once = a->row.ahead.every_s == CAIRN_INDEX_AHEAD_ONCE_S;
+	if (status == CAIRN_E_CONFLICT || (status == CAIRN_OK && is_current && is_once && !passes)) {
+		mirror_ahead_leave(a);
+		return false;
+	}
+	ahead_rest(a, at_unix_s, passes || status != CAIRN_OK, is_current);
+	return true;
 }
 
-static bool ahead_is_wanted_anew(struct mirror_ahead *a)
+/* Is the rest of the round of no use? */
+static bool ahead_is_in_vain(struct mirror_ahead *a)
 {
 	pthread_mutex_lock(&a->m->lock);
-	bool again = a->again;
+	bool again = a->again || a->leaves;
 	pthread_mutex_unlock(&a->m->lock);
 	return again;
 }
 
-static void ahead_go_on(struct mirror_ahead *a)
+/* @return false: the round has ended, and the entry may be freed */
+static bool ahead_go_on(struct mirror_ahead *a)
 {
 	bool waits = ahead_take_files(a);
-	a->ends = a->ends || ahead_is_wanted_anew(a);
+	a->ends = a->ends || ahead_is_in_vain(a);
 	if (!a->ends && ahead_fetch_more(a) != CAIRN_OK) {
 		a->ends = true;
 		a->n_passing++;
 	}
 	for (unsigned i = 0; i < MIRROR_AHEAD_FILES; i++)
 		waits = waits || a->wants[i].is_used;
-	if (!waits)
-		ahead_end(a);
+	return waits || ahead_end(a);
 }
 
-static void ahead_run(struct cairn_work *work)
+void mirror_ahead_run(struct cairn_work *work)
 {
 	struct mirror_ahead *a = (struct mirror_ahead *)work;
 	struct cairn_mirror *m = a->m;
 	bool more = true;
 	while (more) {
-		if (a->phase == MIRROR_AHEAD_BEGINS && !ahead_begin(a)) {
-			ahead_leave(a);
+		if (a->phase == MIRROR_AHEAD_BEGINS && !ahead_begin(a))
 			return;
-		}
 		if (a->phase == MIRROR_AHEAD_LOOKS)
 			ahead_take_look(a);
-		if (a->phase == MIRROR_AHEAD_FETCHES)
-			ahead_go_on(a);
+		if (a->phase == MIRROR_AHEAD_FETCHES && !ahead_go_on(a))
+			return;
 		pthread_mutex_lock(&m->lock);
 		more = a->wakes && !m->is_stopping;
 		a->wakes = a->wakes && !more;
 		a->works = more;
 		pthread_mutex_unlock(&m->lock);
 	}
-}
-
-/* --- now and then ------------------------------------------------------------------------------------------------- */
-
-static void ahead_note_row(void *ctx, const struct cairn_index_mirrored *mirrored)
-{
-	struct cairn_mirror *m = ctx;
-	struct cairn_diag unsaid = {0};
-	pthread_mutex_lock(&m->lock);
-	if (!ahead_find(m, mirrored->repo.id) && ahead_want(m, mirrored->repo.id, &unsaid) != CAIRN_OK)
-		cairn_diag_clear(&unsaid); /* the oldest come first; the others wait for another start */
-	pthread_mutex_unlock(&m->lock);
-}
-
-/* Reads the rows: at the start, and when a row has come that nobody added here. */
-static void ahead_load(struct cairn_work *work)
-{
-	struct cairn_mirror *m = (struct cairn_mirror *)((char *)work - offsetof(struct cairn_mirror, ahead_work));
-	int64_t next = 0;
-	enum cairn_status status;
-	pthread_mutex_lock(&m->lock);
-	m->ahead_is_read = true;
-	pthread_mutex_unlock(&m->lock);
-	do {
-		status = cairn_index_each_mirrored(m->hub->index, next, true, 0, ahead_note_row, m, &next);
-	} while (status == CAIRN_OK && next != 0);
-	pthread_mutex_lock(&m->lock);
-	m->ahead_is_read = m->ahead_is_read && status == CAIRN_OK;
-	m->ahead_load_ms = cairn_clock_mono_ms() + AHEAD_LOAD_MS;
-	m->ahead_loads = false;
-	pthread_mutex_unlock(&m->lock);
-}
-
-static void ahead_submit_load(struct cairn_mirror *m)
-{
-	pthread_mutex_lock(&m->lock);
-	bool loads = !m->ahead_is_read && !m->ahead_loads && cairn_clock_mono_ms() >= m->ahead_load_ms;
-	m->ahead_loads = m->ahead_loads || loads;
-	pthread_mutex_unlock(&m->lock);
-	if (!loads)
-		return;
-	m->ahead_work = (struct cairn_work){.run = ahead_load, .lane = CAIRN_LANE_HEAVY};
-	if (cairn_workers_submit(m->workers, &m->ahead_work) == CAIRN_OK)
-		return;
-	pthread_mutex_lock(&m->lock);
-	m->ahead_loads = false;
-	pthread_mutex_unlock(&m->lock);
-}
-
-/* Takes an entry whose work is to be submitted. Called with the lock. @return NULL: none */
-static struct mirror_ahead *ahead_take(struct cairn_mirror *m)
-{
-	int64_t now_ms = cairn_clock_mono_ms(), now_s = cairn_clock_unix_s();
-	for (struct mirror_ahead *a = m->ahead; a; a = a->next) {
-		bool is_due = a->phase == MIRROR_AHEAD_RESTS && a->due_ms <= now_ms && a->due_unix_s <= now_s &&
-			      m->n_ahead_running < MIRROR_AHEAD_REPOS;
-		if (a->works || !(a->wakes || is_due))
-			continue;
-		if (is_due) {
-			a->phase = MIRROR_AHEAD_BEGINS;
-			a->work = (struct cairn_work){.run = ahead_run, .lane = CAIRN_LANE_HEAVY};
-			m->n_ahead_running++;
-		}
-		a->works = true;
-		a->wakes = false;
-		return a;
-	}
-	return NULL;
-}
-
-void mirror_ahead_tick(struct cairn_mirror *m)
-{
-	struct mirror_ahead *a;
-	if (m->is_offline)
-		return;
-	ahead_submit_load(m);
-	do {
-		pthread_mutex_lock(&m->lock);
-		a = m->is_stopping ? NULL : ahead_take(m);
-		pthread_mutex_unlock(&m->lock);
-	} while (a && ahead_submit(a));
-}
-
-void mirror_ahead_free(struct cairn_mirror *m)
-{
-	struct mirror_ahead *a = m->ahead, *next;
-	for (; a; a = next) {
-		next = a->next;
-		for (unsigned i = 0; i < MIRROR_AHEAD_FILES; i++)
-			ahead_end_want(&a->wants[i]);
-		free(a);
-	}
-	m->ahead = NULL;
 }

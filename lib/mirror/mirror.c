@@ -94,6 +94,7 @@ void cairn_mirror_stop(struct cairn_mirror *mirror)
 	pthread_mutex_unlock(&mirror->lock);
 	if (mirror->net)
 		mirror_net_stop(mirror->net);
+	mirror_ahead_stop(mirror);
 	mirror_streams_stop(mirror);
 	mirror_join_stop(mirror);
 }

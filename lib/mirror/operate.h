@@ -64,21 +64,24 @@ CAIRN_MUST_USE enum cairn_status cairn_mirror_each_repo(const struct cairn_hub *
 
 enum { CAIRN_MIRROR_AHEAD_MAX = 1024 }; /* repositories that are fetched ahead of requests, and again */
 
-/** Stores the operator's settings for a mirrored repository, and fetches it ahead of requests from now on: its files
- * come after those that clients wait for. Waits for the index's writer.
- * @return as cairn_index_set_ahead(); CAIRN_E_CONFLICT there are too many (mirror.ahead); CAIRN_E_NOMEM */
+/** Stores the operator's settings for a mirrored repository. A daemon of those that share the index then fetches
+ * it ahead of requests: its files come after those that clients wait for. Waits for the index's writer.
+ * @return as cairn_index_set_ahead(); CAIRN_E_CONFLICT there are CAIRN_MIRROR_AHEAD_MAX (mirror.ahead) */
 CAIRN_MUST_USE enum cairn_status cairn_mirror_set_ahead(struct cairn_mirror *mirror, int64_t repo,
 							const struct cairn_index_ahead *ahead, struct cairn_diag *diag);
 
 /** The state of a repository that is fetched ahead of requests. Plain value. */
 struct cairn_mirror_ahead {
 	bool is_running;
-	bool is_over;          /* the fetch has ended: it got all available files */
-	uint64_t n_failed;     /* files of the last round; a failed look-up counts as one */
-	struct cairn_diag why; /* reason of the last failure */
+	bool is_over;      /* the fetch has ended: it got all available files */
+	uint64_t n_failed; /* files of the last round; a failed look-up counts as one */
+	/* reason of the last failure; "": none */
+	char rule[CAIRN_INDEX_AHEAD_RULE_BYTES], message[CAIRN_INDEX_AHEAD_MESSAGE_BYTES];
 };
-/** Returns the state of a repository. @return false: not fetched ahead of requests since the daemon started */
-bool cairn_mirror_ahead_state(struct cairn_mirror *mirror, int64_t repo, struct cairn_mirror_ahead *out);
+/** Finds the state of a repository. All daemons that share the index find the same; but the one that fetches it finds
+ * failures of its first round at once. @param mirror  NULL: none  @param row  as it was just read */
+void cairn_mirror_ahead_state(struct cairn_mirror *mirror, const struct cairn_index_mirrored *row,
+			      struct cairn_mirror_ahead *out);
 /** Returns the revision to fetch: that of the first line, if it begins with "@", else main. Pure. */
 void cairn_mirror_ahead_revision(const char *include, char out[static CAIRN_INDEX_REF_NAME_MAX + 1]);
 /** Returns the patterns after the revision. Pure. */

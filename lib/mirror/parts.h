@@ -3,6 +3,7 @@
 #define CAIRN_MIRROR_PARTS_H
 
 #include "hash/crypto.h"
+#include "index/daemon/lease.h"
 #include "index/hub/mirror_state.h"
 #include "mirror/hub/ask_repo.h"
 #include "mirror/hub/ask_tree.h"
@@ -134,11 +135,13 @@ struct cairn_mirror {
 	struct mirror_outcome outcomes[MIRROR_OUTCOMES];
 	struct mirror_grant grants[MIRROR_GRANTS];
 	struct mirror_senders admit_senders, new_senders; /* for questions about tokens; for look-ups of new names */
-	struct mirror_ahead *ahead; /* repositories that are fetched ahead of requests (ahead.c) */
-	unsigned n_ahead, n_ahead_running;
-	bool ahead_loads, ahead_is_read; /* their rows are being read; were read */
-	int64_t ahead_load_ms;           /* when they may be read again */
+	struct mirror_ahead *ahead; /* repositories that are fetched ahead of requests (ahead_list.c) */
+	unsigned n_ahead_running, n_ahead_readings;
+	bool ahead_reads, ahead_is_read; /* their rows are being read; were read */
+	int64_t ahead_read_ms;           /* when they may be read again */
 	struct cairn_work ahead_work;
+	bool ahead_holds; /* this daemon fetches them, for all that share the index */
+	struct cairn_index_lease ahead_lease;
 	_Atomic uint64_t n_failures[CAIRN_MIRROR_WHYS]; /* without the lock, like the next member */
 	_Atomic uint64_t n_copied_bytes;                /* bytes copied from files in the store, instead of fetched */
 	_Atomic uint64_t n_packed_bytes;                /* bytes that arrived in ranges of xorbs */

@@ -5,7 +5,7 @@
 #include "hub/revision.h"
 #include "hub/tree.h"
 #include "index/hub/mirror_list.h"
-#include "mirror/parts.h"
+#include "mirror/ahead.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -545,17 +545,14 @@ static enum cairn_status rows_check_seen(const struct mirror_fetch *f, const str
 	return status == CAIRN_OK && !is_same ? cairn_mirror_later(diag) : status;
 }
 
-/* The operator's settings hold for the name, so the new repository takes them over in the transaction that makes it.
- * The next tick reads the rows of what is fetched ahead again. */
+/* The operator's settings hold for the name, so the new repository takes them over in the transaction that makes it. */
 enum cairn_status mirror_rows_replace(struct mirror_fetch *f, const struct cairn_index_repo *here,
 				      struct cairn_diag *diag)
 {
 	enum cairn_status status = rows_check_seen(f, here, diag);
 	if (status == CAIRN_OK)
 		status = rows_write(f, here, true, diag);
-	pthread_mutex_lock(&f->m->lock);
-	f->m->ahead_is_read = false;
-	f->m->ahead_load_ms = 0;
-	pthread_mutex_unlock(&f->m->lock);
+	if (status == CAIRN_OK)
+		mirror_ahead_changed(f->m, f->what.repo);
 	return status;
 }

@@ -146,6 +146,7 @@ static void add_run(struct route_job *job)
 		return;
 	add_log(a, &m);
 	m.ahead = a->ahead;
+	m.fetched = (struct cairn_index_fetched){.at_unix_s = 0};
 	struct cairn_json_out w = cairn_json_out_init(&a->buf);
 	a->status = hub_mirror_put_repo(&w, NULL, app, &m, &head);
 	cairn_buf_add(&a->buf, "\n", 1);

@@ -94,27 +94,25 @@ static void list_put_include(struct cairn_json_out *w, const char *patterns)
 static void list_put_ahead(struct cairn_json_out *w, const struct app *app, const struct cairn_index_mirrored *m,
 			   const struct cairn_mirror_counts *counts)
 {
-	struct cairn_mirror_ahead now = {.is_running = false};
+	struct cairn_mirror_ahead now;
 	char revision[CAIRN_INDEX_REF_NAME_MAX + 1];
 	int64_t every_s = m->ahead.every_s == CAIRN_INDEX_AHEAD_ONCE_S ? 0 : m->ahead.every_s;
-	bool known = app->mirror && cairn_mirror_ahead_state(app->mirror, m->repo.id, &now);
-	/* Once all has come, the row tells it to a daemon that did not fetch it, or was started since. */
-	bool is_done = m->ahead.every_s == 0 || (every_s != 0 && now.is_over);
-	if (!known && m->ahead.every_s == 0 && !(counts && m->ahead.include[0])) {
+	if (m->ahead.every_s == 0 && m->fetched.at_unix_s == 0) {
 		cairn_json_put_text(w, "ahead", NULL);
 		return;
 	}
+	cairn_mirror_ahead_state(app->mirror, m, &now);
 	cairn_mirror_ahead_revision(m->ahead.include, revision);
 	cairn_json_open_object(w, "ahead");
-	cairn_json_put_text(w, "state", is_done ? "done" : now.is_running ? "fetching" : "waiting");
+	cairn_json_put_text(w, "state", now.is_over ? "done" : now.is_running ? "fetching" : "waiting");
 	cairn_json_put_u64(w, "every_s", (uint64_t)every_s);
 	cairn_json_put_text(w, "revision", revision);
 	list_put_include(w, cairn_mirror_ahead_patterns(m->ahead.include));
 	if (counts)
 		list_put_counts(w, counts);
 	cairn_json_put_u64(w, "failed", now.n_failed);
-	cairn_json_put_text(w, "rule", now.why.rule);
-	cairn_json_put_text(w, "message", now.why.rule ? now.why.text : NULL);
+	cairn_json_put_text(w, "rule", now.rule[0] ? now.rule : NULL);
+	cairn_json_put_text(w, "message", now.rule[0] ? now.message : NULL);
 	cairn_json_close(w);
 }
 

@@ -945,28 +945,97 @@ START_TEST(idle_parts_of_a_kept_repository_stay)
 }
 END_TEST
 
+static struct cairn_index_mirrored one_of(int64_t repo)
+{
+	struct cairn_index_mirrored one;
+	ck_assert_int_eq(cairn_index_mirrored(hx_index, repo, &one), CAIRN_OK);
+	return one;
+}
+
+/* Notes the end of a round. @return whether the note counts */
+static bool note_ahead(const struct cairn_index_mirrored *of, int64_t at_unix_s, uint64_t n_failed, const char *rule)
+{
+	struct cairn_index_note_ahead note = {
+		.repo = of->repo.id, .now = {.asked = of->fetched.asked, .at_unix_s = at_unix_s, .n_failed = n_failed}};
+	(void)snprintf(note.now.rule, sizeof(note.now.rule), "%s", rule);
+	(void)snprintf(note.now.message, sizeof(note.now.message), "%s", rule[0] ? "f\xc3\xbcr" : "");
+	ck_assert_int_eq(cairn_index_note_ahead(hx_index, &note), CAIRN_OK);
+	return note.is_current;
+}
+
 START_TEST(it_is_kept_what_is_fetched_ahead)
 {
+	static const char INCLUDE[] = "*.json\n@x";
 	const struct cairn_index_operation o = absent("a", "text");
 	int64_t repo = mirrored("model", &o, 1), from = 0;
-	struct cairn_index_end_ahead end = {.repo = repo, .include = "*.json\n@x"};
 	ck_assert_int_eq(set_ahead(repo, 60, true, ""), CAIRN_E_NOT_FOUND);
 	ck_assert_int_eq(set_state(repo, CAIRN_INDEX_MIRROR_THERE, 7), CAIRN_OK);
 	ck_assert_uint_eq(listed(&from, true, 8).n, 0);
-	ck_assert_int_eq(set_ahead(repo, CAIRN_INDEX_AHEAD_ONCE_S, true, end.include), CAIRN_OK);
+	ck_assert_int_eq(set_ahead(repo, CAIRN_INDEX_AHEAD_ONCE_S, true, INCLUDE), CAIRN_OK);
 	ck_assert_int_eq(set_state(repo, CAIRN_INDEX_MIRROR_GONE, 8), CAIRN_OK);
 	struct cairn_index_mirrored one = listed(&from, true, 8).all[0];
 	ck_assert(one.repo.id == repo && one.ahead.keeps && one.ahead.every_s == CAIRN_INDEX_AHEAD_ONCE_S);
-	ck_assert_str_eq(one.ahead.include, end.include);
-	ck_assert_int_eq(cairn_index_end_ahead(hx_index, &end), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_mirrored(hx_index, repo, &one), CAIRN_OK);
-	ck_assert(one.ahead.every_s == 0 && one.ahead.keeps);
-	ck_assert_int_eq(set_ahead(repo, 60, false, end.include), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_end_ahead(hx_index, &end), CAIRN_OK); /* it is fetched again and again */
-	ck_assert_uint_eq(listed(&from, true, 8).n, 1);
+	ck_assert_str_eq(one.ahead.include, INCLUDE);
+	ck_assert(note_ahead(&one, 77, 0, ""));
+	one = one_of(repo);
+	ck_assert(one.ahead.every_s == 0 && one.ahead.keeps && one.fetched.at_unix_s == 77);
+	ck_assert_uint_eq(listed(&from, true, 8).n, 0);
+	ck_assert_int_eq(set_ahead(repo, 60, false, INCLUDE), CAIRN_OK);
+	ck_assert_int_eq(one_of(repo).fetched.at_unix_s, 0);
+	ck_assert(!note_ahead(&one, 78, 0, "")); /* it was set again since */
+	ck_assert_int_eq(one_of(repo).fetched.at_unix_s, 0);
+	one = one_of(repo);
+	ck_assert(note_ahead(&one, 79, 0, ""));
+	ck_assert(one_of(repo).ahead.every_s == 60 && one_of(repo).fetched.at_unix_s == 79);
+	ck_assert_uint_eq(listed(&from, true, 8).n, 1); /* it is fetched again and again */
+}
+END_TEST
+
+START_TEST(it_is_noted_how_fetching_ahead_has_come)
+{
+	const struct cairn_index_operation o = absent("a", "text");
+	int64_t repo = mirrored("model", &o, 1);
+	ck_assert_int_eq(set_state(repo, CAIRN_INDEX_MIRROR_THERE, 7), CAIRN_OK);
 	ck_assert_int_eq(set_ahead(repo, CAIRN_INDEX_AHEAD_ONCE_S, false, ""), CAIRN_OK);
-	ck_assert_int_eq(cairn_index_end_ahead(hx_index, &end), CAIRN_OK); /* the patterns have changed since */
-	ck_assert_uint_eq(listed(&from, true, 8).n, 1);
+	struct cairn_index_mirrored one = one_of(repo);
+	ck_assert(!one.fetched.is_going && one.fetched.n_failed == 0 && !one.fetched.rule[0]);
+	struct cairn_index_note_ahead begin = {.repo = repo, .now = {.asked = one.fetched.asked, .is_going = true}};
+	ck_assert_int_eq(cairn_index_note_ahead(hx_index, &begin), CAIRN_OK);
+	ck_assert(begin.is_current && one_of(repo).fetched.is_going);
+	ck_assert(note_ahead(&one, 0, 3, "mirror.unreachable")); /* it is tried again */
+	one = one_of(repo);
+	ck_assert(!one.fetched.is_going && one.fetched.n_failed == 3 && one.fetched.at_unix_s == 0);
+	ck_assert_str_eq(one.fetched.rule, "mirror.unreachable");
+	ck_assert_str_eq(one.fetched.message, "f\xc3\xbcr");
+	ck_assert_int_eq(one.ahead.every_s, CAIRN_INDEX_AHEAD_ONCE_S);
+	ck_assert_int_eq(set_ahead(repo, 60, false, ""), CAIRN_OK);
+	ck_assert(one_of(repo).fetched.n_failed == 0 && !one_of(repo).fetched.rule[0]);
+	ck_assert_int_gt(one_of(repo).fetched.asked, one.fetched.asked);
+	struct cairn_index_drop_repo drop = {.id = repo};
+	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
+	begin.repo = repo + 1000;
+	ck_assert_int_eq(cairn_index_note_ahead(hx_index, &begin), CAIRN_OK);
+	ck_assert(!begin.is_current);
+}
+END_TEST
+
+START_TEST(only_so_many_repositories_are_fetched_ahead)
+{
+	const struct cairn_index_operation o = absent("a", "text");
+	int64_t first = mirrored("model", &o, 1), second = mirrored_too("words", &o, 1);
+	struct cairn_index_set_ahead set = {.repo = second, .ahead.every_s = 60, .n_max = 1};
+	ck_assert_int_eq(set_state(first, CAIRN_INDEX_MIRROR_THERE, 7), CAIRN_OK);
+	ck_assert_int_eq(set_state(second, CAIRN_INDEX_MIRROR_THERE, 7), CAIRN_OK);
+	ck_assert_int_eq(set_ahead(first, 60, false, ""), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_set_ahead(hx_index, &set), CAIRN_E_CONFLICT);
+	ck_assert_str_eq(set.write.diag.rule, "mirror.ahead");
+	ck_assert_int_eq(one_of(second).ahead.every_s, 0);
+	set = (struct cairn_index_set_ahead){.repo = first, .ahead.every_s = 90, .n_max = 1};
+	ck_assert_int_eq(cairn_index_set_ahead(hx_index, &set), CAIRN_OK);
+	struct cairn_index_drop_repo drop = {.id = first};
+	ck_assert_int_eq(cairn_index_drop_repo(hx_index, &drop), CAIRN_OK);
+	set = (struct cairn_index_set_ahead){.repo = second, .ahead.every_s = 60, .n_max = 1};
+	ck_assert_int_eq(cairn_index_set_ahead(hx_index, &set), CAIRN_OK);
 }
 END_TEST
 
@@ -1007,6 +1076,8 @@ int main(int argc, char **argv)
 	tcase_add_test(t, the_largest_and_the_oldest_are_found);
 	tcase_add_test(t, the_oldest_come_in_the_order_of_their_days);
 	tcase_add_test(t, it_is_kept_what_is_fetched_ahead);
+	tcase_add_test(t, it_is_noted_how_fetching_ahead_has_come);
+	tcase_add_test(t, only_so_many_repositories_are_fetched_ahead);
 	tcase_add_test(t, idle_parts_of_a_kept_repository_stay);
 	suite_add_tcase(s, t);
 	return run_suite(s);

@@ -6,6 +6,7 @@
 #include "index/daemon/lease.h"
 #include "index/daemon/session.h"
 #include "index/hub/history.h"
+#include "index/hub/mirror_list.h"
 #include "index/hub/parts.h"
 #include "index/transfer.h"
 #include "support/history_fixture.h"
@@ -64,6 +65,32 @@ START_TEST(leases)
 	(void)snprintf(text, sizeof(text), "SELECT 1 FROM \"%s\".job WHERE name = 'collect' AND ran = 9 AND good = 8",
 		       pg.folder.path);
 	ck_assert_int_eq(pgfx_sql(text), 1);
+	cairn_index_free(other);
+}
+END_TEST
+
+/* A daemon that stood still cannot note anything about fetching ahead. The state of the job shows it that its lease is
+ * lost. */
+START_TEST(fetching_ahead_is_noted_by_the_last_holder)
+{
+	struct cairn_diag diag = {0};
+	struct cairn_index_lease one, two;
+	struct cairn_index_job_state state = {0};
+	struct cairn_index_note_ahead note = {.repo = 1, .now = {.at_unix_s = 7}};
+	share();
+	struct cairn_index *other = fx_open_with(pg.folder.path, &(struct cairn_index_options){.shared = true});
+	ck_assert_int_eq(cairn_index_take_lease(pg.ix, CAIRN_INDEX_AHEAD, &one, &diag), CAIRN_OK);
+	note.write.lease = &one;
+	ck_assert_int_eq(cairn_index_note_ahead(pg.ix, &note), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_give_lease(pg.ix, &one, 0, 0), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_take_lease(other, CAIRN_INDEX_AHEAD, &two, &diag), CAIRN_OK);
+	ck_assert_int_eq(cairn_index_note_ahead(pg.ix, &note), CAIRN_E_BUSY);
+	ck_assert_str_eq(note.write.diag.rule, "lease.over");
+	int64_t until_ms = cairn_clock_mono_ms() + PGFX_WITHIN_MS;
+	for (; state.fence <= one.fence && cairn_clock_mono_ms() < until_ms; pgfx_pause_for(PGFX_NEXT_MS))
+		cairn_index_job_state(pg.ix, CAIRN_INDEX_AHEAD, &state);
+	ck_assert_int_eq(state.fence, two.fence);
+	ck_assert_int_eq(cairn_index_give_lease(other, &two, 0, 0), CAIRN_OK);
 	cairn_index_free(other);
 }
 END_TEST
@@ -376,6 +403,7 @@ int main(int argc, char **argv)
 {
 	TCase *t = tcase_create("several daemons");
 	tcase_add_test(t, leases);
+	tcase_add_test(t, fetching_ahead_is_noted_by_the_last_holder);
 	tcase_add_test(t, a_lease_is_renewed);
 	tcase_add_test(t, a_lease_that_ended_is_not_renewed);
 	tcase_add_test(t, a_lease_of_another_clock);

@@ -1,5 +1,5 @@
 /* Leases of the jobs that one daemon at a time does for all that write an index: collecting garbage, proving,
- * scrubbing, adding up usage, and fetching a long file of the mirrored hub.
+ * scrubbing, adding up usage, fetching repositories of the mirrored hub ahead of requests, and fetching a long file.
  *
  * A lease lasts CAIRN_INDEX_LEASE_S by the clock of the index's server, and a thread of the index renews it each
  * second. A daemon that hangs does not renew its lease, and another takes it over. Taking over increases the lease's
@@ -18,7 +18,14 @@ enum {
 };
 
 /** In the order of the names in the table job. */
-enum cairn_index_job { CAIRN_INDEX_COLLECT, CAIRN_INDEX_PROVE, CAIRN_INDEX_SCRUB, CAIRN_INDEX_USAGE, CAIRN_INDEX_JOBS };
+enum cairn_index_job {
+	CAIRN_INDEX_COLLECT,
+	CAIRN_INDEX_PROVE,
+	CAIRN_INDEX_SCRUB,
+	CAIRN_INDEX_USAGE,
+	CAIRN_INDEX_AHEAD,
+	CAIRN_INDEX_JOBS,
+};
 
 /** Plain value. */
 struct cairn_index_lease {
@@ -41,6 +48,7 @@ bool cairn_index_clock_is_off(struct cairn_index *ix, struct cairn_diag *diag);
 /** The state of a job, up to a second old. Plain value; zeroed where the index is not shared. */
 struct cairn_index_job_state {
 	bool taken;                      /* a daemon holds the lease */
+	int64_t fence;                   /* of the last lease; a lease with a lower one is lost */
 	char who[CAIRN_INDEX_WHO_BYTES]; /* where its holder runs, or the last holder */
 	int64_t since_unix_s;            /* when it was last taken, by the server's clock; 0: never */
 	int64_t ran_unix_s, good_unix_s; /* when the job last ended, and last succeeded, at any daemon; 0: never */

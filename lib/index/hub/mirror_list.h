@@ -18,6 +18,22 @@ struct cairn_index_ahead {
 	char include[CAIRN_INDEX_INCLUDE_MAX + 1];
 };
 
+enum {
+	CAIRN_INDEX_AHEAD_RULE_BYTES = 64,
+	CAIRN_INDEX_AHEAD_MESSAGE_BYTES = 1024,
+};
+
+/** How fetching a repository ahead of requests has come, for all daemons that share the index. Plain value. */
+struct cairn_index_fetched {
+	int64_t asked;     /* grows each time the settings are set */
+	int64_t at_unix_s; /* when the last round ended that fetched all available files; 0: none did with these
+			      settings */
+	bool is_going;     /* a round is under way, or was when its daemon died */
+	uint64_t n_failed; /* files of the last round; a failed look-up counts as one */
+	char rule[CAIRN_INDEX_AHEAD_RULE_BYTES]; /* reason of the last failure; "": none */
+	char message[CAIRN_INDEX_AHEAD_MESSAGE_BYTES];
+};
+
 /** A mirrored repository. Plain value. */
 struct cairn_index_mirrored {
 	struct cairn_index_repo repo;
@@ -26,6 +42,7 @@ struct cairn_index_mirrored {
 	uint64_t stored_bytes; /* as quotas count it: all revisions, and parts of files */
 	int64_t used_day;      /* day since 1970 on which a file of the store was read last; 0: none is here */
 	struct cairn_index_ahead ahead;
+	struct cairn_index_fetched fetched;
 };
 
 /** Finds a mirrored repository by its number. @return CAIRN_OK; CAIRN_E_NOT_FOUND; as every read */
@@ -51,22 +68,25 @@ CAIRN_MUST_USE enum cairn_status cairn_index_each_top(struct cairn_index *ix, en
 								    const struct cairn_index_mirrored *mirrored),
 						      void *ctx);
 
-/** Replaces the operator's settings for a mirrored repository. CAIRN_E_NOT_FOUND: no repository with this number has a
- * state (repo.unknown). */
+/** Replaces the operator's settings for a mirrored repository. It is then to be fetched anew. CAIRN_E_NOT_FOUND: no
+ * repository with this number has a state (repo.unknown); CAIRN_E_CONFLICT: as many others as n_max are fetched ahead
+ * of requests (mirror.ahead). */
 struct cairn_index_set_ahead {
 	struct cairn_index_write write;
 	int64_t repo;
 	struct cairn_index_ahead ahead;
+	uint32_t n_max; /* 0: no limit */
 };
 CAIRN_MUST_USE enum cairn_status cairn_index_set_ahead(struct cairn_index *ix, struct cairn_index_set_ahead *set);
 
-/** Records that a repository was fetched ahead of requests, if it was to be fetched once. Does nothing if its settings
- * have changed meanwhile. */
-struct cairn_index_end_ahead {
+/** Records how fetching a repository ahead of requests has come. If it was to be fetched once, a round that fetched all
+ * available files ends that. Records nothing if the settings have changed since. */
+struct cairn_index_note_ahead {
 	struct cairn_index_write write;
 	int64_t repo;
-	const char *include; /* patterns of the fetched files; borrowed */
+	struct cairn_index_fetched now; /* asked: as it was read; at_unix_s 0: unchanged; texts in UTF-8 */
+	bool is_current;                /* result; false: the settings have changed, or the repository is gone */
 };
-CAIRN_MUST_USE enum cairn_status cairn_index_end_ahead(struct cairn_index *ix, struct cairn_index_end_ahead *end);
+CAIRN_MUST_USE enum cairn_status cairn_index_note_ahead(struct cairn_index *ix, struct cairn_index_note_ahead *note);
 
 #endif

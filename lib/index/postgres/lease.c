@@ -8,10 +8,8 @@
 enum { LEASE_NAME_BYTES = 32 };
 
 static const char *const LEASE_NAMES[] = {
-	[CAIRN_INDEX_COLLECT] = "collect",
-	[CAIRN_INDEX_PROVE] = "prove",
-	[CAIRN_INDEX_SCRUB] = "scrub",
-	[CAIRN_INDEX_USAGE] = "usage",
+	[CAIRN_INDEX_COLLECT] = "collect", [CAIRN_INDEX_PROVE] = "prove", [CAIRN_INDEX_SCRUB] = "scrub",
+	[CAIRN_INDEX_USAGE] = "usage",     [CAIRN_INDEX_AHEAD] = "ahead",
 };
 
 /* Uses the server's present clock, not the start of the transaction. A lease that ends too far in the future counts as
@@ -46,7 +44,8 @@ static const char LEASE_RENEW[] = "UPDATE job SET until = clock_timestamp() + $3
 static const char LEASE_NOT_DURABLE[] =
 	"SELECT set_config('synchronous_commit', 'off', true),"
 	" set_config('lock_timeout', '500', true)"; /* the row may be locked by a note that waits for standbys */
-static const char LEASE_STATES[] = "SELECT NOT " LEASE_IS_FREE("until", "$1") ", ran, good, since, who, name FROM job";
+static const char LEASE_STATES[] =
+	"SELECT NOT " LEASE_IS_FREE("until", "$1") ", ran, good, since, who, epoch, name FROM job";
 static const char LEASE_NOTE[] = "SELECT version, note FROM job WHERE name = $1";
 static const char LEASE_PUT_NOTE[] = "UPDATE job SET note = $2, version = version + 1 WHERE name = $1 AND version = $3";
 
@@ -223,6 +222,7 @@ static bool lease_read_row(const PGresult *r, int row, struct cairn_index_job_st
 	state->ran_unix_s = cairn_pg_get_int8(r, row, 1);
 	state->good_unix_s = cairn_pg_get_int8(r, row, 2);
 	state->since_unix_s = cairn_pg_get_int8(r, row, 3);
+	state->fence = cairn_pg_get_int8(r, row, 5);
 	return cairn_pg_get_text(r, row, 4, state->who, sizeof(state->who));
 }
 
@@ -236,7 +236,7 @@ enum cairn_status cairn_pg_read_jobs(struct cairn_postgres *p, struct cairn_pg *
 		return status;
 	for (int row = 0; row < PQntuples(r); row++) {
 		char name[LEASE_NAME_BYTES];
-		if (!cairn_pg_get_text(r, row, 5, name, sizeof(name)))
+		if (!cairn_pg_get_text(r, row, 6, name, sizeof(name)))
 			continue; /* longer than all known names */
 		int job = lease_job_of(name);
 		if (job == CAIRN_INDEX_JOBS)

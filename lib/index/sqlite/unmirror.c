@@ -4,8 +4,9 @@
 #include "index/sqlite/quota.h"
 
 enum {
-	UNMIRROR_SINCE = 32,      /* older backups have no tables of the mirror */
-	UNMIRROR_USED_SINCE = 34, /* older ones do not note when a repository was read last */
+	UNMIRROR_SINCE = 32,       /* older backups have no tables of the mirror */
+	UNMIRROR_USED_SINCE = 34,  /* older ones do not note when a repository was read last */
+	UNMIRROR_AHEAD_SINCE = 36, /* older ones do not note when a repository was fetched ahead of requests */
 };
 
 static const char UNMIRROR_FIND[] =
@@ -90,6 +91,8 @@ enum cairn_status cairn_sqlite_backup_unmirror(const char *where, const char *pa
 		status = cairn_sql_exec(db, "PRAGMA synchronous = OFF");
 	if (status == CAIRN_OK && n_mirrored > 0 && version >= UNMIRROR_USED_SINCE)
 		status = cairn_sql_exec(db, "UPDATE mirror_repo SET used = 0");
+	if (status == CAIRN_OK && n_mirrored > 0 && version >= UNMIRROR_AHEAD_SINCE)
+		status = cairn_sql_exec(db, "UPDATE mirror_repo SET fetched = 0 WHERE every > 0");
 	if (status == CAIRN_OK && n_mirrored > 0)
 		status = unmirror_run(db, n_files, bytes);
 	return status == CAIRN_OK ? CAIRN_OK : cairn_sql_fail(db, diag, "cannot leave out mirrored files");

@@ -1,17 +1,20 @@
-"""A long file of the mirrored hub, requested from several daemons that share an index in PostgreSQL and a store in S3: one daemon fetches it for all."""
+"""A mirrored hub behind several daemons that share an index in PostgreSQL and a store in S3: one daemon fetches a long file for all, and one fetches ahead
+for all."""
 
 import concurrent.futures
 import http.client
+import json
 import os
 import signal
 import socket
 import subprocess
+import threading
 
 import cairn
 import postgres
 import pytest
 from cluster import NONE, Cluster, sql
-from upstream import Hub, Repo, Slow
+from upstream import Hub, Repo, Slow, answer
 
 pytestmark = pytest.mark.skipif(NONE, reason="that takes CAIRN_INDEX=postgres and CAIRN_STORE=s3")
 
@@ -208,3 +211,162 @@ def test_a_repository_that_another_daemon_removed(begin):
         subprocess.run(remove, env={**os.environ, "CAIRN_SERVER": first.url}, check=True, timeout=60)
         cairn.wait_until("the repository", lambda: ask(second, "main").status == 200, 20)
         assert ask(second, "v1").status == 200
+
+
+# --- fetching ahead ---------------------------------------------------------------------------------------------------
+
+NAME = "models/far/model"
+FILES = {f"{i}.bin": os.urandom(70_000 + i) for i in range(6)}
+TAKEN_OVER_S = 40  # a lease of 10 s, and two looks at what is due, on a busy machine
+
+
+def many(files=FILES, sha="1" * 40):
+    return Repo(dict(files), stored=set(files), sha=sha)
+
+
+def changed(upstream, path, sha):
+    """Adds a file at the upstream."""
+    upstream.repos["far/model"] = many({**upstream.repos["far/model"].files, path: os.urandom(80_000)}, sha)
+
+
+def add(daemon, name=NAME, **wishes):
+    reply = daemon.post(f"/v1/mirror/repositories/{name}", json.dumps(wishes).encode())
+    assert reply.status == 200, reply.body
+
+
+def told(daemon, name=NAME):
+    """Returns what a daemon tells of a repository: how fetching ahead has come, and the state of its files."""
+    reply = daemon.get(f"/v1/mirror/repositories/{name}").json()
+    return reply["repository"]["ahead"], {file["path"]: file["state"] for file in reply["files"]}
+
+
+def all_have(one, paths, daemons=None, name=NAME, seconds=TAKEN_OVER_S):
+    """Waits until all daemons tell the same: that these files, and no others, are here, and that there is nothing left to do."""
+    want = {"state": "done", "files_here": len(paths), "files": len(paths), "failed": 0}
+
+    def have():
+        said = [told(daemon, name) for daemon in daemons or one.daemons]
+        return all({key: ahead[key] for key in want} == want and here == dict.fromkeys(paths, "here") and ahead == said[0][0] for ahead, here in said)
+
+    cairn.wait_until("what is fetched ahead", have, seconds)
+    listed = [daemon.get("/v1/mirror/repositories").json() for daemon in daemons or one.daemons]
+    assert listed == [listed[0]] * len(listed)
+
+
+def hour_passes(one):
+    """A moved daemon's clock would be refused, so the times in the index are moved."""
+    sql(one, "UPDATE mirror_repo SET fetched = fetched - 3600 WHERE fetched > 0; SELECT 1")
+
+
+def fetches_ahead(one):
+    """Returns the daemon that fetches ahead for all; None: no daemon does."""
+    held = sql(one, "SELECT coalesce(max(who), '') FROM job WHERE name = 'ahead' AND until > clock_timestamp()")
+    return next((daemon for daemon in one.daemons if name(daemon) == held), None)
+
+
+def looks(upstream, repo="far/model"):
+    return len(upstream.paths(f"/api/models/{repo}/revision/main"))
+
+
+def each_once(upstream):
+    paths = upstream.paths("/resolve/")
+    return len(paths) == len(set(paths))
+
+
+def test_one_daemon_fetches_ahead_for_all(begin):
+    """The daemon that fetches ahead learns of wishes that others were told, also of those that end. Every daemon tells how it went."""
+    with Hub({"far/model": many(), "far/other": many({"a.bin": b"a" * 70_000})}) as upstream:
+        one = begin(upstream)
+        add(one.daemons[0], every_s=3600)
+        all_have(one, FILES)
+        first = fetches_ahead(one)
+        others = [daemon for daemon in one.daemons if daemon is not first]
+        add(others[0], "models/far/other", every_s=3600)
+        all_have(one, ["a.bin"], name="models/far/other")
+        for i in range(3):
+            changed(upstream, f"new{i}.bin", str(i + 2) * 40)
+            before = looks(upstream), looks(upstream, "far/other")
+            hour_passes(one)
+            all_have(one, upstream.repos["far/model"].files)
+            cairn.wait_until("the other repository", lambda before=before: looks(upstream, "far/other") == before[1] + 1)
+            assert looks(upstream) == before[0] + 1 and fetches_ahead(one) is first
+        upstream.instead["/0.txt"] = answer(404, b"{}", X_Error_Code="EntryNotFound")
+        upstream.repos["far/model"] = many({"0.txt": b"0" * 70_000, "1.txt": b"1" * 70_000}, "a" * 40)
+        add(others[1], every_s=3600, include=["*.txt"])
+        failed = lambda ahead, files: (ahead["state"], ahead["failed"], ahead["rule"], files["1.txt"]) == ("done", 1, "mirror.unknown", "here")
+        cairn.wait_until("the failure", lambda: all(failed(*told(daemon)) for daemon in one.daemons), TAKEN_OVER_S)
+        assert each_once(upstream)
+        assert others[0].request("DELETE", f"/v1/mirror/repositories/{NAME}").status == 200
+        before = looks(upstream), looks(upstream, "far/other")
+        hour_passes(one)
+        cairn.wait_until("the other repository", lambda: looks(upstream, "far/other") == before[1] + 1, TAKEN_OVER_S)
+        assert looks(upstream) == before[0]
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_the_daemon_that_fetches_ahead_ends(begin, how):
+    """Another daemon fetches what is due, and a daemon that comes back leaves it to that one."""
+    with Hub({"far/model": many()}) as upstream:
+        one = begin(upstream)
+        add(one.daemons[0], every_s=3600)
+        all_have(one, FILES)
+        first, before = fetches_ahead(one), looks(upstream)
+        changed(upstream, "new.bin", "2" * 40)
+        getattr(first, how)()
+        hour_passes(one)
+        all_have(one, upstream.repos["far/model"].files, [daemon for daemon in one.daemons if daemon is not first])
+        second = fetches_ahead(one)
+        assert second not in (None, first) and looks(upstream) == before + 1
+        one.revive(one.daemons.index(first))
+        changed(upstream, "newer.bin", "3" * 40)
+        hour_passes(one)
+        all_have(one, upstream.repos["far/model"].files)
+        assert fetches_ahead(one) is second and looks(upstream) == before + 2 and each_once(upstream)
+
+
+def test_the_daemon_that_fetches_ahead_is_killed_at_it(begin):
+    """Another daemon fetches what is left, although the repository was to be fetched once, and by the daemon that was killed."""
+    held, goes_on = [], threading.Event()
+
+    def hold(connection):
+        held.append(connection)
+        goes_on.wait(60)
+
+    with Hub({"far/model": many()}, instead={"/5.bin": hold}) as upstream:
+        one = begin(upstream)
+        add(one.daemons[0])
+        cairn.wait_until("the last file", lambda: held, TAKEN_OVER_S)
+        first = fetches_ahead(one)
+        others = [daemon for daemon in one.daemons if daemon is not first]
+        cairn.wait_until("word of it", lambda: [told(daemon)[0]["state"] for daemon in one.daemons] == ["fetching"] * 3)
+        first.kill()
+        del upstream.instead["/5.bin"]
+        goes_on.set()
+        all_have(one, FILES, others)
+        assert len(upstream.paths("/resolve/")) <= len(FILES) + 1 + 4  # files that came as it was killed may come again
+        assert sql(one, "SELECT count(*) FROM mirror_repo WHERE every > 0") == "0"
+        cairn.wait_until("the end of the lease", lambda: fetches_ahead(one) is None, TAKEN_OVER_S)
+        one.revive(one.daemons.index(first))
+        all_have(one, FILES)
+
+
+def test_the_daemon_that_fetches_ahead_stands_still(begin):
+    """Another daemon takes over. The first one fetches nothing more when it runs again, and its outcome does not count."""
+    with Hub({"far/model": many()}) as upstream:
+        one = begin(upstream, n=2)
+        add(one.daemons[0], every_s=3600)
+        all_have(one, FILES)
+        first, before = fetches_ahead(one), looks(upstream)
+        (second,) = [daemon for daemon in one.daemons if daemon is not first]
+        first.process.send_signal(signal.SIGSTOP)
+        try:
+            changed(upstream, "new.bin", "2" * 40)
+            hour_passes(one)
+            all_have(one, upstream.repos["far/model"].files, [second])
+        finally:
+            first.process.send_signal(signal.SIGCONT)
+        assert fetches_ahead(one) is second and looks(upstream) == before + 1
+        changed(upstream, "newer.bin", "3" * 40)
+        hour_passes(one)
+        all_have(one, upstream.repos["far/model"].files)
+        assert fetches_ahead(one) is second and looks(upstream) == before + 2 and each_once(upstream)

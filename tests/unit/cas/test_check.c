@@ -346,7 +346,7 @@ static const struct doubled {
 	{CAIRN_CHECK_INDEX_COUNT, true, "UPDATE state SET shards = shards - 1"},
 	{CAIRN_CHECK_INDEX_COUNT, true, "UPDATE state SET eligible = eligible - 1"},
 	{CAIRN_CHECK_INDEX_COUNT, true, "UPDATE state SET stored_bytes = 7"},
-	{CAIRN_CHECK_INDEX_LINK, true, "INSERT INTO mirror_repo VALUES(99, 1, 0, 0, 0, '', 0)"},
+	{CAIRN_CHECK_INDEX_LINK, true, "INSERT INTO mirror_repo VALUES(99, 1, 0, 0, 0, '', 0, 0, 0, 0, 0, '', '')"},
 	{CAIRN_CHECK_INDEX_LINK, true, "INSERT INTO mirror_file VALUES(99, 0, 0)"},
 	{CAIRN_CHECK_INDEX_LINK, true, "INSERT INTO mirror_part VALUES(99, 0, 1)"},
 	{CAIRN_CHECK_INDEX_LINK, true, "INSERT INTO mirror_place VALUES(zeroblob(32), 0, 0, 1, 99, 0)"},

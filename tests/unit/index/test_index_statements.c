@@ -140,6 +140,8 @@ static const struct known {
 	{"FILE_EACH_OWNED", 1},
 	/* pages and figures for an operator */
 	{"MIRRORED_LARGEST", 1}, /* an index from its end, until it has eight */
+	/* the repositories that are fetched ahead, from an index of these alone: at most 1,024 */
+	{"AHEAD_OTHERS", 1},
 	{"OWNED_EACH_ALL", 1},
 	{"OWNED_ALL_FILE", 1},
 	{"OWNED_ALL_SHA256", 2},
