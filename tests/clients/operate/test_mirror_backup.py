@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 
+import cairn
 import pytest
 from backups import command
 from huggingface_hub import HfApi
@@ -88,3 +89,17 @@ def test_a_backup_goes_where_no_line_is(start, upstream, tmp_path):
     fetch_all(inside)
     assert read(inside, "none.bin").status == 404
     assert inside.get("/api/models/far/other").json()["code"] == "mirror.offline" and not upstream.asked
+
+
+def test_what_is_fetched_ahead_comes_at_once_after_a_restore(start, upstream, tmp_path):
+    """The restored store lacks the files, so it does not wait for the next time."""
+    place = "/v1/mirror/repositories/models/far/model"
+    here = lambda daemon: daemon.get(place).json()["repository"]["files_here"]
+    server = start(mirror=upstream.url)
+    assert server.post(place, b'{"every_s":86400}').status == 200
+    cairn.wait_until("the files", lambda: here(server) == len(FILES))
+    server.stop()
+    out = tmp_path / "backup"
+    backup(server, out)
+    other = restored(start, tmp_path, out, mirror=upstream.url)
+    cairn.wait_until("the files again", lambda: here(other) == len(FILES))
