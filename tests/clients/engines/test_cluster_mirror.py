@@ -352,21 +352,34 @@ def test_the_daemon_that_fetches_ahead_is_killed_at_it(begin):
 
 def test_the_daemon_that_fetches_ahead_stands_still(begin):
     """Another daemon takes over. The first one fetches nothing more when it runs again, and its outcome does not count."""
-    with Hub({"far/model": many()}) as upstream:
+    held, goes_on = [], threading.Event()
+
+    def hold(connection):
+        held.append(connection)
+        goes_on.wait(90)
+        connection.sendall(answer(200, b"x" * len(FILES["5.bin"])))
+
+    with Hub({"far/model": many(), "far/other": many({"a.bin": b"a" * 70_000})}, instead={"/5.bin": hold}) as upstream:
         one = begin(upstream, n=2)
         add(one.daemons[0], every_s=3600)
-        all_have(one, FILES)
-        first, before = fetches_ahead(one), looks(upstream)
+        cairn.wait_until("the last file", lambda: held, TAKEN_OVER_S)
+        first = fetches_ahead(one)
         (second,) = [daemon for daemon in one.daemons if daemon is not first]
         first.process.send_signal(signal.SIGSTOP)
         try:
-            changed(upstream, "new.bin", "2" * 40)
-            hour_passes(one)
-            all_have(one, upstream.repos["far/model"].files, [second])
+            del upstream.instead["/5.bin"]
+            all_have(one, FILES, [second])
         finally:
             first.process.send_signal(signal.SIGCONT)
-        assert fetches_ahead(one) is second and looks(upstream) == before + 1
-        changed(upstream, "newer.bin", "3" * 40)
+        assert fetches_ahead(one) is second
+        goes_on.set()
+        failures = lambda: sum(n for key, n in first.metrics().items() if key.startswith("cairn_mirror_failures_total"))
+        cairn.wait_until("the false file", lambda: failures() > 0, TAKEN_OVER_S)
+        add(first, "models/far/other", every_s=3600)
+        all_have(one, ["a.bin"], name="models/far/other")
+        before = looks(upstream)
+        all_have(one, FILES)  # no daemon tells of the failure
+        changed(upstream, "new.bin", "2" * 40)
         hour_passes(one)
         all_have(one, upstream.repos["far/model"].files)
-        assert fetches_ahead(one) is second and looks(upstream) == before + 2 and each_once(upstream)
+        assert fetches_ahead(one) is second and looks(upstream) == before + 1 and len(upstream.paths("/new.bin")) == 1
