@@ -15,7 +15,7 @@ import pytest
 import xet
 from hub_calls import commit, deleted, done, make, make_key, stored, text, upload
 from postgres import FOLDER, sql
-from upstream import Hub
+from upstream import Hub, Repo
 from visitors import Visitor
 
 pytestmark = pytest.mark.skipif(not cairn.INDEX, reason="that takes CAIRN_INDEX=postgres")
@@ -238,9 +238,20 @@ MIRROR_SUM = "(SELECT count(*) FROM mirror_file)"  # the daemon sums up what all
 LISTS = ("/admin", "/", "/far7", "/v1/mirror/repositories?limit=20", "/api/models?limit=20", "/api/models?author=far7")
 
 
+def added_ahead(server, plans, admin):
+    """Lets a repository be fetched ahead. A daemon looks for such repositories after each command, and one of several every five seconds.
+    @return the nodes that read too many rows for that"""
+    place, finds = "/v1/mirror/repositories/models/far/model", "m.every > 0"
+    plans.begin()
+    assert server.post(place, b"{}", token=admin).status == 200
+    cairn.wait_until("what is fetched ahead", lambda: server.get(place, token=admin).json()["repository"]["ahead"]["state"] == "done")
+    assert any(finds in plan["Query Text"] for plan in plans.written())
+    return [node for node in plans.wasteful(FEW) if finds in node[-1]]
+
+
 def test_lists_of_mirrored_repositories_read_few_rows(start, issuer, admin, never_analysed):  # noqa: F811
     """Each list reads about as many rows as it shows, however many repositories are mirrored. Without its index, each list of /admin reads more."""
-    with Hub({}) as upstream, Plans() as plans:
+    with Hub({"far/model": Repo({"config.json": b"{}"})}) as upstream, Plans() as plans:
         server = start(token_key=issuer.folder, mirror=upstream.url)
         fill(server, ROWS, True, FILL_MIRRORED)
         key = make_key(server, admin, scope="admin")["key"]
@@ -257,6 +268,9 @@ def test_lists_of_mirrored_repositories_read_few_rows(start, issuer, admin, neve
             plans.begin()
             assert visitor.get("/admin").status == 200
             assert any(order in statement for *_, statement in plans.wasteful(FEW)), index
+        assert added_ahead(server, plans, admin) == []
+        in_schema(server, "DROP INDEX mirror_repo_ahead")
+        assert added_ahead(server, plans, admin) != []
 
 
 @pytest.fixture
