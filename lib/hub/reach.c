@@ -30,20 +30,39 @@ static enum cairn_status reach_read(struct cairn_hub_reach *reach)
 	return cairn_hub_list_repos(reach->hub, reach->asker, &list, reach_take, reach, reach->next);
 }
 
-enum cairn_status cairn_hub_reach_next(struct cairn_hub_reach *reach, const struct cairn_index_repo **out)
+/* Steps over up to `most` repositories of a page. */
+static enum cairn_status reach_step(struct cairn_hub_reach *reach, uint32_t most, const struct cairn_index_repo **out,
+				    uint32_t *n)
 {
 	enum cairn_status status = CAIRN_OK;
+	uint32_t left = CAIRN_HUB_REACH_REPOS_MAX - reach->n_seen;
+	*n = 0;
 	if (reach->at == reach->n && (!reach->begun || reach->next[0]))
 		status = reach_read(reach);
-	*out = NULL;
 	if (status != CAIRN_OK || reach->at == reach->n)
 		return status;
-	reach->more = reach->n_seen == CAIRN_HUB_REACH_REPOS_MAX;
-	if (reach->more)
-		return CAIRN_OK;
-	reach->n_seen++;
-	*out = &reach->page[reach->at++];
+	reach->more = left == 0;
+	*n = reach->n - reach->at < most ? reach->n - reach->at : most;
+	*n = *n < left ? *n : left;
+	*out = &reach->page[reach->at];
+	reach->at += *n;
+	reach->n_seen += *n;
 	return CAIRN_OK;
+}
+
+enum cairn_status cairn_hub_reach_next(struct cairn_hub_reach *reach, const struct cairn_index_repo **out)
+{
+	uint32_t n;
+	enum cairn_status status = reach_step(reach, 1, out, &n);
+	if (n == 0)
+		*out = NULL;
+	return status;
+}
+
+enum cairn_status cairn_hub_reach_next_page(struct cairn_hub_reach *reach, const struct cairn_index_repo **out,
+					    uint32_t *n)
+{
+	return reach_step(reach, CAIRN_HUB_REACH_PAGE, out, n);
 }
 
 enum cairn_status cairn_hub_reach_may_read(const struct cairn_hub_reach *reach, const struct cairn_index_repo *repo,

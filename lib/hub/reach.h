@@ -6,7 +6,7 @@
 
 enum {
 	CAIRN_HUB_REACH_REPOS_MAX = 2000, /* repositories of a walk */
-	CAIRN_HUB_REACH_PAGE = 100,       /* repositories read at once */
+	CAIRN_HUB_REACH_PAGE = 500,       /* repositories read at once */
 };
 
 /** A walk, last changed repository first. Begin with all but the first two members zeroed. */
@@ -23,6 +23,11 @@ struct cairn_hub_reach {
  *  @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_reach_next(struct cairn_hub_reach *reach,
 						      const struct cairn_index_repo **out);
+
+/** Steps to the next repositories, as many as were read at once. @param[out] out  borrowed until the next call
+ *  @param[out] n  at most CAIRN_HUB_REACH_PAGE; 0: there are no more  @return as cairn_hub_reach_next() */
+CAIRN_MUST_USE enum cairn_status cairn_hub_reach_next_page(struct cairn_hub_reach *reach,
+							   const struct cairn_index_repo **out, uint32_t *n);
 
 /** Checks whether the asker may also read the files of the repository. @return CAIRN_OK; as index and store */
 CAIRN_MUST_USE enum cairn_status cairn_hub_reach_may_read(const struct cairn_hub_reach *reach,

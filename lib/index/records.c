@@ -2,6 +2,8 @@
 
 #include "index/backend.h"
 
+#include <inttypes.h>
+
 CAIRN_SQL(SCOPE_FIND, "SELECT id FROM scope WHERE name = $1");
 CAIRN_SQL(SCOPE_ADD, "INSERT INTO scope(name) VALUES($1) RETURNING id");
 
@@ -45,6 +47,15 @@ enum cairn_status cairn_records_paged(enum cairn_status status, uint32_t n, uint
 {
 	*next_id = status == CAIRN_E_NOT_FOUND && n == page ? last : 0;
 	return status == CAIRN_E_NOT_FOUND ? CAIRN_OK : status;
+}
+
+enum cairn_status cairn_records_numbers(struct cairn_buf *out, const int64_t *numbers, uint32_t n)
+{
+	cairn_buf_add(out, "[", 1);
+	for (uint32_t i = 0; i < n; i++)
+		cairn_buf_printf(out, "%s%" PRId64, i > 0 ? "," : "", numbers[i]);
+	cairn_buf_add(out, "]", 2);
+	return out->status;
 }
 
 enum cairn_status cairn_records_number(struct cairn_index_tx *tx, const struct cairn_sql *sql,

@@ -3,6 +3,7 @@
 #ifndef CAIRN_INDEX_RECORDS_H
 #define CAIRN_INDEX_RECORDS_H
 
+#include "base/buf.h"
 #include "db/db.h"
 #include "index/daemon/device.h"
 #include "index/daemon/keys.h"
@@ -130,6 +131,9 @@ uint32_t cairn_records_page(uint32_t limit);
 /** Ends a page. @param status  CAIRN_E_NOT_FOUND: the rows have ended @param[out] next_id  0: it was the last page */
 CAIRN_MUST_USE enum cairn_status cairn_records_paged(enum cairn_status status, uint32_t n, uint32_t page, int64_t last,
 						     int64_t *next_id);
+
+/** Appends numbers as a JSON list, a text for a statement. @return CAIRN_OK; CAIRN_E_LIMIT; CAIRN_E_NOMEM */
+CAIRN_MUST_USE enum cairn_status cairn_records_numbers(struct cairn_buf *out, const int64_t *numbers, uint32_t n);
 
 /** Reads one number in a write. @param[out] number  0 unless CAIRN_OK  @return as cairn_db_find() */
 CAIRN_MUST_USE enum cairn_status cairn_records_number(struct cairn_index_tx *tx, const struct cairn_sql *sql,

@@ -5,8 +5,6 @@
 #include "base/buf.h"
 #include "base/sum.h"
 
-#include <inttypes.h>
-
 enum { OFFERS_BYTES_MAX = CAIRN_INDEX_OFFERS_MAX * 21 + 3 }; /* bytes of the numbers, as JSON */
 
 /* Conditions on a file n that needs xorb x. PostgreSQL might answer EXISTS() by reading all rows. */
@@ -66,14 +64,6 @@ CAIRN_SQL(
 	"SELECT " OFFERS_SUM("withdrawn > 0 AND withdrawn > $1") ", " OFFERS_SUM(
 		"withdrawn > 0 AND withdrawn <= $1") ", " OFFERS_SUM("retired > $1") ", " OFFERS_SUM("retired <= $1"));
 
-static enum cairn_status offers_numbers(struct cairn_buf *out, const int64_t *xorbs, uint32_t n)
-{
-	for (uint32_t i = 0; i < n && i < CAIRN_INDEX_OFFERS_MAX; i++)
-		cairn_buf_printf(out, "%s%" PRId64, i > 0 ? "," : "[", xorbs[i]);
-	cairn_buf_add(out, "]", 2);
-	return out->status;
-}
-
 /* Forget the known shards, as when a xorb is retired, so that their users look them up again. */
 enum cairn_status cairn_records_withdraw_xorbs(struct cairn_index_tx *tx, struct cairn_index_withdraw_xorbs *withdraw)
 {
@@ -82,7 +72,7 @@ enum cairn_status cairn_records_withdraw_xorbs(struct cairn_index_tx *tx, struct
 	withdraw->n_withdrawn = 0;
 	if (withdraw->n == 0)
 		return CAIRN_OK;
-	enum cairn_status status = offers_numbers(&numbers, withdraw->xorbs, withdraw->n);
+	enum cairn_status status = cairn_records_numbers(&numbers, withdraw->xorbs, withdraw->n);
 	if (status == CAIRN_OK)
 		status = cairn_db_run(
 			tx->db, &OFFERS_WITHDRAW,
@@ -102,7 +92,7 @@ enum cairn_status cairn_records_offer_xorbs(struct cairn_index_tx *tx, struct ca
 	CLEANUP(cairn_buf_fini) struct cairn_buf numbers = cairn_buf_init(OFFERS_BYTES_MAX);
 	if (offer->n == 0)
 		return CAIRN_OK;
-	enum cairn_status status = offers_numbers(&numbers, offer->xorbs, offer->n);
+	enum cairn_status status = cairn_records_numbers(&numbers, offer->xorbs, offer->n);
 	if (status != CAIRN_OK)
 		return status;
 	return cairn_db_run(tx->db, &OFFERS_OFFER, CAIRN_ARGS(cairn_db_text((const char *)numbers.bytes)), NULL);
@@ -134,7 +124,7 @@ enum cairn_status cairn_records_retire_xorbs(struct cairn_index_tx *tx, struct c
 	retire->n_retired = 0;
 	if (retire->n == 0)
 		return CAIRN_OK;
-	enum cairn_status status = offers_numbers(&numbers, retire->xorbs, retire->n);
+	enum cairn_status status = cairn_records_numbers(&numbers, retire->xorbs, retire->n);
 	if (status != CAIRN_OK)
 		return status;
 	const struct cairn_db_arg among = cairn_db_text((const char *)numbers.bytes);

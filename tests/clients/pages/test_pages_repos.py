@@ -477,6 +477,19 @@ def test_search_by_hash(people, enter):  # noqa: F811
     assert rows(nobody.page("/search"), "found") == [] and nobody.get(f"/search?q=+{sha256}+").status == 200
 
 
+def test_search_for_a_chunk_of_a_private_repository(people, enter):  # noqa: F811
+    """The chunk is in the dedupe scope of one of several private repositories."""
+    make(people, "ann/secret", private=True)
+    make(people, "ann/other", private=True)
+    data = os.urandom(9000)
+    for repo, body in (("ann/secret", data), ("ann/other", os.urandom(9000))):
+        sha256, _ = upload(people, body, f"models/{repo}")
+        done(commit(people, stored("w.bin", sha256, len(body)), repo=f"models/{repo}"))
+    chunk = xet.text(xet.chunk_hash(data))
+    assert ("ann/secret w.bin model", "Chunk in a xorb with bytes of") in found(enter("ann"), chunk)
+    assert {place for place, _ in found(enter("ann"), chunk)} == {"ann/secret w.bin model"} and found(enter("bob"), chunk) == set()
+
+
 def test_search_in_buckets_and_behind_gates(people, enter):  # noqa: F811
     ann, nobody = enter("ann"), Visitor(people.server)
     people.make("ann/data")

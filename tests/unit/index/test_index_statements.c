@@ -125,6 +125,12 @@ static const struct known {
 	{"OFFERS_OFFER", 1},
 	{"OFFERS_RETIRE", 1},
 	{"OFFERS_DROP", 1},
+	/* a list in an argument: numbers of some repositories; sorted by their places */
+	{"WHICH_FILE", 2},
+	{"WHICH_SHA256", 2},
+	{"WHICH_XORB", 2},
+	{"WHICH_CHUNK", 2},
+	{"WHICH_COMMIT", 2},
 	/* the places of one xorb, sorted */
 	{"PLACE_FIND", 1},
 	/* claims of one SHA-256, or rows of one prefix: few, and sorted */
