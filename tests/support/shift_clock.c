@@ -44,7 +44,8 @@ SHIFT_EXPORTED int pthread_setname_np(pthread_t thread, const char *name)
 static int shift_applies(clockid_t clock_id)
 {
 	int is_wall = clock_id == CLOCK_REALTIME || clock_id == CLOCK_REALTIME_COARSE;
-	int is_monotonic = clock_id == CLOCK_MONOTONIC || clock_id == CLOCK_MONOTONIC_COARSE;
+	int is_monotonic = clock_id == CLOCK_MONOTONIC || clock_id == CLOCK_MONOTONIC_COARSE ||
+			   clock_id == CLOCK_MONOTONIC_RAW; /* libcurl 8.14, of Debian 13, reads this one */
 	return shift_thread ? (is_wall || is_monotonic) && shift_is_thread : is_wall;
 }
 
