@@ -193,7 +193,7 @@ static void look_found(struct mirror_fetch *f)
 	struct cairn_diag diag = {0};
 	struct cairn_index_repo here;
 	struct cairn_index_commit commit;
-	bool is_main = strcmp(f->what.revision, CAIRN_HUB_MAIN) == 0;
+	bool is_main = mirror_fetch_is_of_main(f);
 	enum cairn_status status = mirror_rows_find(f, &here, &commit, &diag);
 	if (status == CAIRN_OK && here.id == 0 && !is_main)
 		status = look_unknown(&diag); /* main is looked up first, with the repository */
@@ -264,7 +264,7 @@ static void look_see(struct mirror_fetch *f)
 /* Only a look-up of main opens a repository, so others need not know how it was before. */
 static void look_begin(struct mirror_fetch *f)
 {
-	if (strcmp(f->what.revision, CAIRN_HUB_MAIN) == 0)
+	if (mirror_fetch_is_of_main(f))
 		mirror_fetch_work(f, look_see);
 	else
 		look_ask(f);

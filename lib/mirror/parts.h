@@ -198,6 +198,8 @@ void mirror_note_later(struct cairn_mirror *m, const struct cairn_mirror_want *w
 
 /** Runs a step of a fetch on a worker. Ends the fetch if no worker takes it. */
 void mirror_fetch_work(struct mirror_fetch *f, void (*step)(struct mirror_fetch *f));
+/** Does the fetch look up main? Only such a look-up adds a repository to the index, or opens one. */
+bool mirror_fetch_is_of_main(const struct mirror_fetch *f);
 /** Records that the first bytes of a long file have arrived. Called with the lock. @return the requests that waited for
  * them */
 struct cairn_mirror_want *mirror_fetch_begun(struct mirror_fetch *f);

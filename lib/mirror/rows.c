@@ -90,7 +90,7 @@ enum cairn_status mirror_rows_see(struct mirror_fetch *f, struct cairn_diag *dia
 	return status == CAIRN_OK && here.id != 0 ? rows_see(f, &here, &f->seen) : status;
 }
 
-static bool rows_is_main(const struct mirror_fetch *f)
+bool mirror_fetch_is_of_main(const struct mirror_fetch *f)
 {
 	return strcmp(f->what.revision, CAIRN_HUB_MAIN) == 0;
 }
@@ -135,10 +135,10 @@ static enum cairn_status rows_set_state(const struct mirror_fetch *f, const stru
 						   .is_private = is_private,
 						   .gate = gate};
 	enum cairn_status status = cairn_index_mirror_state(rows_index(f), here->id, &before, &looked);
-	bool is_look = state == CAIRN_INDEX_MIRROR_THERE && rows_is_main(f);
+	bool is_look = state == CAIRN_INDEX_MIRROR_THERE && mirror_fetch_is_of_main(f);
 	if (status != CAIRN_OK || (before == state && looked != 0 && !is_look && !set.sets_access))
 		return status; /* so that looking up a hidden repository takes no longer than a missing one */
-	set.seen = rows_is_main(f) ? &f->seen : NULL;
+	set.seen = mirror_fetch_is_of_main(f) ? &f->seen : NULL;
 	status = cairn_index_set_mirror_state(rows_index(f), &set);
 	if (status == CAIRN_E_CONFLICT)
 		return cairn_mirror_later(diag);
@@ -156,7 +156,7 @@ static enum cairn_status rows_set_gate(struct mirror_fetch *f, const struct cair
 	enum cairn_index_gate gate = rows_gate(f);
 	/* Only a look-up of main opens a repository. A look-up of another revision may be slow, and main may have been
 	 * closed since it began. */
-	bool may_open = rows_is_main(f);
+	bool may_open = mirror_fetch_is_of_main(f);
 	if (!may_open && here->gate != CAIRN_INDEX_GATE_NONE)
 		gate = here->gate;
 	if (!may_open && here->is_private && !f->repo.is_private)
@@ -477,7 +477,7 @@ static enum cairn_status rows_write(struct mirror_fetch *f, const struct cairn_i
 		mirror_grant_brought(f, repo.id);
 	if (status == CAIRN_OK)
 		status = rows_set_gate(f, &repo, diag);
-	if (status == CAIRN_OK && rows_is_main(f))
+	if (status == CAIRN_OK && mirror_fetch_is_of_main(f))
 		mirror_card_keep(f, repo.id);
 	return status;
 }
@@ -528,7 +528,7 @@ enum cairn_status mirror_rows_move(struct mirror_fetch *f, const struct cairn_in
 bool mirror_rows_is_another(const struct mirror_fetch *f, const struct cairn_index_repo *here)
 {
 	bool has_gate = here->gate != CAIRN_INDEX_GATE_NONE;
-	if (here->id == 0 || !rows_is_main(f) || !(here->is_private || has_gate))
+	if (here->id == 0 || !mirror_fetch_is_of_main(f) || !(here->is_private || has_gate))
 		return false;
 	bool opens = (here->is_private && !f->repo.is_private) || (has_gate && !f->repo.is_gated);
 	return opens || (f->repo.created_unix_ms != 0 && f->repo.created_unix_ms != here->created_unix_ms);
