@@ -165,19 +165,28 @@ static enum cairn_status ask_plan_terms(struct mirror_plan *plan, const struct c
 	return status;
 }
 
+/* Parses the answer to a request for a plan. @param n_values_max  most values of its JSON */
+static enum cairn_status ask_plan_parse(struct cairn_json **json, const struct mirror_call *call, size_t n_values_max,
+					struct cairn_diag *diag)
+{
+	if (call->code != 200 && call->code != 206)
+		return mirror_read_refused(call, diag);
+	if (cairn_json_parse_some(json, (const char *)call->body.bytes, call->body.len, n_values_max) != CAIRN_OK)
+		return mirror_no_hub("a plan is not JSON", diag);
+	return CAIRN_OK;
+}
+
 enum cairn_status mirror_read_plan(struct mirror_plan *plan, const struct mirror_call *call, struct cairn_diag *diag)
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
 	int64_t offset;
-	if (call->code != 200 && call->code != 206)
-		return mirror_read_refused(call, diag);
-	if (cairn_json_parse_some(&json, (const char *)call->body.bytes, call->body.len, MIRROR_PLAN_VALUES_MAX) !=
-	    CAIRN_OK)
-		return mirror_no_hub("a plan is not JSON", diag);
+	enum cairn_status status = ask_plan_parse(&json, call, MIRROR_PLAN_VALUES_MAX, diag);
+	if (status != CAIRN_OK)
+		return status;
 	const struct cairn_json *terms = cairn_json_get(json, "terms");
 	if (!cairn_json_is_array(terms) || !cairn_json_i64_of(json, "offset_into_first_range", &offset) || offset != 0)
 		return mirror_no_hub("a plan has no terms, or does not begin where it should", diag);
-	enum cairn_status status = ask_plan_terms(plan, json, diag);
+	status = ask_plan_terms(plan, json, diag);
 	if (status != CAIRN_OK || plan->bytes >= call->range_end)
 		return status;
 	return ask_plan_false("is shorter than the bytes that were asked for", diag);
@@ -285,18 +294,16 @@ enum cairn_status mirror_read_packed(struct mirror_packed *out, const struct mir
 {
 	CLEANUP(cairn_json_freep) struct cairn_json *json = NULL;
 	int64_t skip;
-	if (call->code != 200 && call->code != 206)
-		return mirror_read_refused(call, diag);
-	if (cairn_json_parse_some(&json, (const char *)call->body.bytes, call->body.len, MIRROR_PACKED_VALUES_MAX) !=
-	    CAIRN_OK)
-		return mirror_no_hub("a plan is not JSON", diag);
+	enum cairn_status status = ask_plan_parse(&json, call, MIRROR_PACKED_VALUES_MAX, diag);
+	if (status != CAIRN_OK)
+		return status;
 	if (!cairn_json_i64_of(json, "offset_into_first_range", &skip) || skip < 0 || skip >= CAIRN_CHUNK_BYTES_MAX)
 		return mirror_no_hub("a plan does not begin where it should", diag);
 	out->skip = (uint64_t)skip;
 	out->bytes = call->range_end - call->range_first;
 	CLEANUP(mirror_plan_fini)
 	struct mirror_plan plan = {.file_bytes = out->bytes + UINT64_C(2) * CAIRN_CHUNK_BYTES_MAX};
-	enum cairn_status status = ask_packed_terms(out, &plan, json, diag);
+	status = ask_packed_terms(out, &plan, json, diag);
 	if (status != CAIRN_OK || plan.bytes >= out->skip + out->bytes)
 		return status;
 	return ask_plan_false("is shorter than the bytes that were asked for", diag);
