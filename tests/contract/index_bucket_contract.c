@@ -65,24 +65,9 @@ static const char *owner_of(int64_t repo)
 	return owner;
 }
 
-/* Uploads file `number` under an owner. */
-static enum cairn_status upload(uint64_t number, const char *owner)
-{
-	struct fx_shard s;
-	struct fx_xorb x = fx_xorb_new(number, 4);
-	(void)fx_xorb_put(ix, &x);
-	fx_shard_init(&s, number);
-	s.owner = owner;
-	fx_shard_xorb(&s, &x, 0);
-	fx_shard_file(&s, number, &x, 0, 4);
-	enum cairn_status status = fx_shard_put(ix, &s);
-	fx_xorb_fini(&x);
-	return status;
-}
-
 static void uploaded(uint64_t number, const char *owner)
 {
-	ck_assert_int_eq(upload(number, owner), CAIRN_OK);
+	ck_assert_int_eq(fx_upload(ix, number, owner, NULL), CAIRN_OK);
 }
 
 static struct cairn_index_change set(const char *path, uint64_t number)
@@ -516,7 +501,7 @@ START_TEST(a_deleted_one_is_gone_at_once_and_its_files_later)
 	ck_assert_int_eq(cairn_index_drop_repo(ix, &drop_one), CAIRN_E_NOT_FOUND);
 	/* a token that is still valid gives no access to a deleted repository, neither to read nor to upload */
 	ck_assert(!fx_sees(ix, owner, 1));
-	ck_assert_int_eq(upload(5, owner), CAIRN_E_DENIED);
+	ck_assert_int_eq(fx_upload(ix, 5, owner, NULL), CAIRN_E_DENIED);
 	/* A new repository of the same name does not get the old one's files. */
 	ck_assert_int_eq(add(ann, "one", false, &again), CAIRN_OK);
 	ck_assert_int_ne(again, one);
@@ -539,7 +524,7 @@ END_TEST
 
 START_TEST(an_owner_of_no_repository_is_refused)
 {
-	ck_assert_int_eq(upload(1, "hub/7"), CAIRN_E_DENIED);
+	ck_assert_int_eq(fx_upload(ix, 1, "hub/7", NULL), CAIRN_E_DENIED);
 	uploaded(1, "");
 	struct cairn_index_share_file share = {.hash = fx_hash("file", 1), .owner = "hub/7"};
 	ck_assert_int_eq(cairn_index_share_file(ix, &share), CAIRN_E_NOT_FOUND);

@@ -14,7 +14,7 @@
 /* Does what upload_as() does, for the owner of a repository. */
 static enum cairn_status upload(uint64_t number, int64_t repo, const char **rule)
 {
-	return qx_upload_as(number, hx_owner_of(repo), rule);
+	return fx_upload(hx_index, number, hx_owner_of(repo), rule);
 }
 
 static void refused(uint64_t number, int64_t repo, const char *rule)

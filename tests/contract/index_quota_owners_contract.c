@@ -33,7 +33,7 @@ START_TEST(an_owner_without_a_repository_has_one_too)
 	const char *rule;
 	struct cairn_index_room room;
 	ck_assert_int_eq(cairn_index_owner_quota(hx_index, CATS, false, &room), CAIRN_E_NOT_FOUND);
-	ck_assert_int_eq(qx_upload_as(1, CATS, &rule), CAIRN_OK);
+	ck_assert_int_eq(fx_upload(hx_index, 1, CATS, &rule), CAIRN_OK);
 	uint64_t first = qx_size_of_file(1);
 	ck_assert_uint_eq(room_of(CATS).limit_bytes, CAIRN_INDEX_NO_QUOTA);
 	owner_holds(CATS, first);
@@ -43,18 +43,18 @@ START_TEST(an_owner_without_a_repository_has_one_too)
 	limit_owner(CATS, first);
 	ck_assert_uint_eq(room_of(CATS).limit_bytes, first);
 	owner_holds(CATS, first);
-	ck_assert_int_eq(qx_upload_as(1, CATS, &rule), CAIRN_OK);
-	ck_assert_int_eq(qx_upload_as(2, CATS, &rule), CAIRN_E_DENIED);
+	ck_assert_int_eq(fx_upload(hx_index, 1, CATS, &rule), CAIRN_OK);
+	ck_assert_int_eq(fx_upload(hx_index, 2, CATS, &rule), CAIRN_E_DENIED);
 	ck_assert_str_eq(rule, "quota.repo");
 	owner_holds(CATS, first);
-	ck_assert_int_eq(qx_upload_as(2, DOGS, &rule), CAIRN_OK);
-	ck_assert_int_eq(qx_upload_as(2, "", &rule), CAIRN_OK);
+	ck_assert_int_eq(fx_upload(hx_index, 2, DOGS, &rule), CAIRN_OK);
+	ck_assert_int_eq(fx_upload(hx_index, 2, "", &rule), CAIRN_OK);
 	uint64_t second = qx_size_of_file(2);
 	/* A file counts in full even if others have it, too. */
 	limit_owner(CATS, first + second - 1);
-	ck_assert_int_eq(qx_upload_as(2, CATS, &rule), CAIRN_E_DENIED);
+	ck_assert_int_eq(fx_upload(hx_index, 2, CATS, &rule), CAIRN_E_DENIED);
 	limit_owner(CATS, first + second);
-	ck_assert_int_eq(qx_upload_as(2, CATS, &rule), CAIRN_OK);
+	ck_assert_int_eq(fx_upload(hx_index, 2, CATS, &rule), CAIRN_OK);
 	owner_holds(CATS, first + second);
 }
 END_TEST
@@ -65,8 +65,8 @@ START_TEST(an_owner_regains_the_bytes_of_forgotten_files)
 	limit_owner(CATS, 1 << 30); /* the quota is set before the owner's first upload */
 	owner_holds(CATS, 0);
 	for (uint64_t i = 1; i <= 3; i++)
-		ck_assert_int_eq(qx_upload_as(i, CATS, &rule), CAIRN_OK);
-	ck_assert_int_eq(qx_upload_as(1, DOGS, &rule), CAIRN_OK);
+		ck_assert_int_eq(fx_upload(hx_index, i, CATS, &rule), CAIRN_OK);
+	ck_assert_int_eq(fx_upload(hx_index, 1, DOGS, &rule), CAIRN_OK);
 	uint64_t first = qx_size_of_file(1), second = qx_size_of_file(2), third = qx_size_of_file(3);
 	owner_holds(CATS, first + second + third);
 	qx_forget(1, DOGS);
@@ -86,9 +86,9 @@ START_TEST(an_owner_regains_the_bytes_of_forgotten_files)
 	owner_holds(DOGS, third);
 	/* an owner over the quota gets no more files; without a quota nothing is counted; a new quota counts again */
 	limit_owner(CATS, 0);
-	ck_assert_int_eq(qx_upload_as(4, CATS, &rule), CAIRN_E_DENIED);
+	ck_assert_int_eq(fx_upload(hx_index, 4, CATS, &rule), CAIRN_E_DENIED);
 	limit_owner(CATS, CAIRN_INDEX_NO_QUOTA);
-	ck_assert_int_eq(qx_upload_as(4, CATS, &rule), CAIRN_OK);
+	ck_assert_int_eq(fx_upload(hx_index, 4, CATS, &rule), CAIRN_OK);
 	limit_owner(CATS, 7);
 	owner_holds(CATS, third + qx_size_of_file(4));
 }

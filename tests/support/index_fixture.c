@@ -252,6 +252,22 @@ enum cairn_status fx_shard_put(struct cairn_index *ix, struct fx_shard *s)
 	return status;
 }
 
+enum cairn_status fx_upload(struct cairn_index *ix, uint64_t number, const char *owner, const char **rule)
+{
+	struct fx_shard s;
+	struct fx_xorb x = fx_xorb_new(number, 4);
+	(void)fx_xorb_put(ix, &x);
+	fx_shard_init(&s, number);
+	s.owner = owner;
+	fx_shard_xorb(&s, &x, 0);
+	fx_shard_file(&s, number, &x, 0, 4);
+	enum cairn_status status = fx_shard_put(ix, &s);
+	fx_xorb_fini(&x);
+	if (rule)
+		*rule = s.diag.rule;
+	return status;
+}
+
 struct cairn_hash fx_put_four_chunks(struct cairn_index *ix, const char *owner)
 {
 	struct fx_shard s;

@@ -98,6 +98,10 @@ struct cairn_index_put_shard fx_shard_request(struct fx_shard *s);
 /** Registers the shard and waits. */
 enum cairn_status fx_shard_put(struct cairn_index *ix, struct fx_shard *s);
 
+/** Stores xorb `number`, of four chunks, and uploads file `number`, of all four, under an owner.
+ * @param[out] rule  of a refusal, else NULL; may be NULL  @return as cairn_index_put_shard() */
+enum cairn_status fx_upload(struct cairn_index *ix, uint64_t number, const char *owner, const char **rule);
+
 /** Registers a stored xorb of four chunks, and a shard with one file of all four. @return the file's hash */
 struct cairn_hash fx_put_four_chunks(struct cairn_index *ix, const char *owner);
 

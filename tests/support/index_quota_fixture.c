@@ -31,21 +31,6 @@ uint64_t qx_held(int64_t repo)
 	return qx_quota_of(hx_ann, repo).repo.stored_bytes;
 }
 
-enum cairn_status qx_upload_as(uint64_t number, const char *owner, const char **rule)
-{
-	struct fx_shard s;
-	struct fx_xorb x = fx_xorb_new(number, 4);
-	(void)fx_xorb_put(hx_index, &x);
-	fx_shard_init(&s, number);
-	s.owner = owner;
-	fx_shard_xorb(&s, &x, 0);
-	fx_shard_file(&s, number, &x, 0, 4);
-	enum cairn_status status = fx_shard_put(hx_index, &s);
-	fx_xorb_fini(&x);
-	*rule = s.diag.rule;
-	return status;
-}
-
 void qx_forget(uint64_t number, const char *owner)
 {
 	struct cairn_index_forget_file request = {.hash = fx_hash("file", number), .owner = owner};

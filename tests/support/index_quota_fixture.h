@@ -22,8 +22,6 @@ void qx_limit(int64_t account, int64_t repo, uint64_t bytes);
 struct cairn_index_quota qx_quota_of(int64_t account, int64_t repo);
 /** Returns how many bytes a repository of Ann's has. */
 uint64_t qx_held(int64_t repo);
-/** Uploads file `number` under an owner. @param[out] rule  of a refusal @return the status */
-enum cairn_status qx_upload_as(uint64_t number, const char *owner, const char **rule);
 /** Forgets file `number` of an owner. @param owner  NULL: of all owners */
 void qx_forget(uint64_t number, const char *owner);
 
