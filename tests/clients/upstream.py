@@ -185,6 +185,15 @@ class Gates(Hub):
         return connection.sendall(answer(200, b"{}")) if "/auth-check" in path else super().reply(connection, head)
 
 
+TEXT, LARGE = b"the secret text\n", b"the secret weights\n" * 10_000
+
+
+def gated_hub(*tokens, **more):
+    """A hub with a gated repository, which has a text and a file of the store, and an open one."""
+    gated = Repo({"secret.txt": TEXT, "weights.bin": LARGE}, stored={"weights.bin"}, gated="manual")
+    return Gates(*tokens, repos={"far/gated": gated, "far/open": Repo({"a.txt": b"open"})}, **more)
+
+
 class Slow(Hub):
     """A hub that sends a long file up to an offset, and waits there. sent: bytes sent so far; false: bytes that it sends in place of the right
     ones."""

@@ -77,7 +77,7 @@ def test_a_refusal_names_the_limit_to_operators(start, issuer, settings, limit):
         server = start(mirror=upstream.url, token_key=issuer.folder, **settings)
         operator = make_key(server, issuer.token("admin"), scope="read")["key"]
         assert server.get("/far/model/resolve/main/config.json").status == 200
-        metrics = lambda: server.request("GET", "/metrics", headers={"Authorization": f"Bearer {issuer.token('admin')}"}).body.splitlines()
+        metrics = lambda: server.request("GET", "/metrics", token=issuer.token("admin")).body.splitlines()
         cairn.wait_until("the room", lambda: any(line.startswith(b"cairn_mirror_bytes ") and line != b"cairn_mirror_bytes 0" for line in metrics()))
         text = room_refused(server, Authorization=f"Bearer {operator}")
         assert [name for name in ("mirror_bytes_max", "reserve_bytes") if name in text] == [limit] and str(2 * MB) in text, text

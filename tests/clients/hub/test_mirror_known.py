@@ -90,8 +90,7 @@ def plans(tmp_path_factory):
 
 
 def look_for_new(server, token=None):
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    assert server.get(f"/api/models/far/model/revision/{NEXT}", headers=headers).status == 200
+    assert server.get(f"/api/models/far/model/revision/{NEXT}", token=token).status == 200
 
 
 def have_old(server, upstream):

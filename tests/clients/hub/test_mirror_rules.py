@@ -11,21 +11,11 @@ from huggingface_hub import hf_hub_download
 from hub_calls import HF, account, make_key, member
 from issuer import Issuer
 from people import People
-from upstream import SHA, Gates, Repo
+from upstream import LARGE, SHA, TEXT, gated_hub as hub
 
 EXIT_USAGE = 64
-TEXT, LARGE = b"the secret text\n", b"the secret weights\n" * 10_000
 OPERATORS = "hf_" + "OPERATORSoperatorsOPERATORSoperato"
 ASKERS = "hf_" + "abcdefghijklmnopqrstuvwxyzABCDEFGH"
-
-
-def hub(*tokens, **more):
-    gated = Repo({"secret.txt": TEXT, "weights.bin": LARGE}, stored={"weights.bin"}, gated="manual")
-    return Gates(*tokens, repos={"far/gated": gated, "far/open": Repo({"a.txt": b"open"})}, **more)
-
-
-def get(server, path, token=None, method="GET"):
-    return server.request(method, path, headers={"Authorization": f"Bearer {token}"} if token else {})
 
 
 def reload(server, what="mirror_rules"):
@@ -39,7 +29,7 @@ def reload(server, what="mirror_rules"):
 
 def refused(server, path, *tokens):
     for token in tokens:
-        reply = get(server, path, token)
+        reply = server.get(path, token=token)
         assert reply.status in (401, 403) and reply.headers["X-Error-Code"] == "GatedRepo" and b"secret" not in reply.body, (token, reply)
     return reply
 
@@ -49,7 +39,7 @@ def test_the_token_of_a_rule_fetches_for_an_organisation(start, issuer, tmp_path
     with hub(OPERATORS, ASKERS) as upstream:
         server = start(mirror=upstream.url, mirror_rules=rules("allow far/open\nallow far/* token=key gated=org:Team\nallow *", key=OPERATORS + "\n"), token_key=issuer.folder)
         people = People(server, issuer.token("admin"), tmp_path)
-        assert get(server, "/api/models/far/gated").json()["gated"] == "manual"
+        assert server.get("/api/models/far/gated").json()["gated"] == "manual"
         where = f"Visit {upstream.url}/far/gated to ask for access."
         for path in ("secret.txt", "weights.bin"):
             assert where in refused(server, f"/far/gated/resolve/main/{path}", None, people.keys["bob"]).json()["error"]
@@ -59,12 +49,12 @@ def test_the_token_of_a_rule_fetches_for_an_organisation(start, issuer, tmp_path
         for path, content in (("secret.txt", TEXT), ("weights.bin", LARGE)):
             with open(hf_hub_download("far/gated", path, token=people.keys["rita"], endpoint=server.url, cache_dir=tmp_path / "rita"), "rb") as file:
                 assert file.read() == content
-        assert get(server, "/api/models/far/gated/auth-check", people.keys["adam"]).status == 200
+        assert server.get("/api/models/far/gated/auth-check", token=people.keys["adam"]).status == 200
         refused(server, "/far/gated/resolve/main/weights.bin", None, people.keys["bob"])
-        assert get(server, "/far/gated/resolve/main/secret.txt", ASKERS).body == TEXT  # the mirrored hub admits them
+        assert server.get("/far/gated/resolve/main/secret.txt", token=ASKERS).body == TEXT  # the mirrored hub admits them
         assert {path for path in upstream.paths("far/gated") if "auth-check" not in path} == {path for path in upstream.sent(OPERATORS)}
         assert [path for path in upstream.sent(ASKERS)] == upstream.paths("/auth-check")
-        assert get(server, "/api/models/far/open").status == 200 and not [path for path in upstream.sent(OPERATORS) if "open" in path]
+        assert server.get("/api/models/far/open").status == 200 and not [path for path in upstream.sent(OPERATORS) if "open" in path]
         assert f'ask for access at <a href="{upstream.url}/far/gated"'.encode() in people.ask("GET", "/far/gated", "bob").body
         assert member(server, issuer.token("admin"), "team", "rita", "none").status == 200  # a member who leaves gets nothing more
         refused(server, "/far/gated/resolve/main/secret.txt", people.keys["rita"])
@@ -74,16 +64,16 @@ def test_the_token_of_a_rule_fetches_for_an_organisation(start, issuer, tmp_path
 def test_a_rules_token_opens_no_gate_that_came_since_the_last_look(start, rules):
     with hub(OPERATORS) as upstream:
         server = start(mirror=upstream.url, mirror_rules=rules("allow * token=key", key=OPERATORS))
-        assert get(server, f"/api/models/far/open/revision/{SHA}").status == 200
+        assert server.get(f"/api/models/far/open/revision/{SHA}").status == 200
         upstream.repos["far/open"].info["gated"] = "manual"
-        reply = get(server, f"/far/open/resolve/{SHA}/a.txt")
+        reply = server.get(f"/far/open/resolve/{SHA}/a.txt")
         assert reply.status in (401, 403) and reply.body != b"open", reply
 
 
 def test_nothing_is_asked_about_names_that_the_rules_leave_out(start, issuer, rules):
     with hub(ASKERS) as upstream:
         server = start(mirror=upstream.url, mirror_rules=rules("deny far/gated\nallow *"), token_key=issuer.folder)
-        assert get(server, "/api/models/far/gated", ASKERS).status in (401, 404)
+        assert server.get("/api/models/far/gated", token=ASKERS).status in (401, 404)
         assert not upstream.paths("far/gated")
 
 
@@ -91,12 +81,12 @@ def test_a_gate_that_the_rules_shut(start, issuer, tmp_path, rules):
     with hub(OPERATORS, ASKERS) as upstream:
         server = start(mirror=upstream.url, mirror_rules=rules("allow * token=key", key=OPERATORS), token_key=issuer.folder)
         people = People(server, issuer.token("admin"), tmp_path)
-        assert get(server, "/far/gated/resolve/main/secret.txt", ASKERS).body == TEXT
+        assert server.get("/far/gated/resolve/main/secret.txt", token=ASKERS).body == TEXT
         refused(server, "/far/gated/resolve/main/secret.txt", people.keys["rita"])
         rules("allow * token=key gated=nobody")
         assert reload(server)["event"] == "reload"
         refused(server, "/far/gated/resolve/main/secret.txt", ASKERS, None, people.keys["rita"], people.keys["operator"])
-        assert get(server, "/api/models/far/gated").status == 200
+        assert server.get("/api/models/far/gated").status == 200
 
 
 def test_the_rules_are_read_again(start, issuer, tmp_path, rules):
@@ -105,13 +95,13 @@ def test_the_rules_are_read_again(start, issuer, tmp_path, rules):
         path = rules("allow far/open token=key", key="hf_" + "o" * 34)
         server = start(mirror=upstream.url, mirror_rules=path, token_key=issuer.folder)
         people = People(server, issuer.token("admin"), tmp_path)
-        assert get(server, "/api/models/far/open").status == 200 and upstream.sent("hf_" + "o" * 34)
-        assert get(server, "/api/models/far/gated").headers.get("X-Error-Code") == "RepoNotFound"
+        assert server.get("/api/models/far/open").status == 200 and upstream.sent("hf_" + "o" * 34)
+        assert server.get("/api/models/far/gated").headers.get("X-Error-Code") == "RepoNotFound"
         for text, mode, why in (("allow * tokens=key", 0o600, "line 1: "), ("allow * token=none", 0o600, "No such file"), ("allow * token=key", 0o604, "mode 0604"), ("allow * token=key", 0o600, "has no token")):
             rules(text, mode, key=OPERATORS if mode != 0o600 or "none" in text else "two words")
             line = reload(server)
             assert line["event"] == "reload_failed" and line["rule"] == "mirror.rules" and why in line["cause"], line
-            assert get(server, "/api/models/far/gated").headers.get("X-Error-Code") == "RepoNotFound"
+            assert server.get("/api/models/far/gated").headers.get("X-Error-Code") == "RepoNotFound"
         assert "cairn_config_last_reload_successful 0" in server.get("/metrics", token=issuer.token("admin")).body.decode()
         rules("allow * token=key gated=org:team", key=OPERATORS)
         assert reload(server)["event"] == "reload"
@@ -134,12 +124,12 @@ def test_a_token_file_may_be_anywhere(start, tmp_path, rules):
     (elsewhere / "key").chmod(0o600)
     with hub(OPERATORS) as upstream:
         server = start(mirror=upstream.url, mirror_rules=rules(f"allow * token={elsewhere}/key"))
-        assert get(server, "/far/gated/resolve/main/secret.txt").body == TEXT  # everybody is the operator of a daemon without keys
+        assert server.get("/far/gated/resolve/main/secret.txt").body == TEXT  # everybody is the operator of a daemon without keys
         (elsewhere / "key").unlink()
         (elsewhere / "key").write_text("hf_" + "n" * 34)
         (elsewhere / "key").chmod(0o600)
         assert reload(server)["event"] == "reload"
-        assert get(server, "/api/models/far/open").status == 200 and upstream.sent("hf_" + "n" * 34)
+        assert server.get("/api/models/far/open").status == 200 and upstream.sent("hf_" + "n" * 34)
 
 
 def test_the_key_of_a_rule_opens_a_gate_of_another_daemon(start, issuer, tmp_path, rules):
@@ -158,7 +148,7 @@ def test_the_key_of_a_rule_opens_a_gate_of_another_daemon(start, issuer, tmp_pat
     key = make_key(here, admin, account="eve", scope="read")["key"]
     refused(here, "/ann/gated/resolve/main/weights.bin", None, key)
     assert here.post("/v1/accounts/house/members", b'{"user": "eve", "role": "read"}', token=admin).status == 200
-    assert get(here, "/ann/gated/resolve/main/weights.bin", key).body == LARGE
+    assert here.get("/ann/gated/resolve/main/weights.bin", token=key).body == LARGE
     assert not re.search(theirs.keys["bob"], here.log())
 
 
@@ -182,18 +172,18 @@ def test_a_key_of_another_daemon_fetches_what_its_gate_and_its_door_keep(start, 
         account(here, admin, name)
         keys[name] = make_key(here, admin, account=name, scope="read")["key"]
     assert member(here, admin, "house", "mia", "read").status == 200
-    assert get(here, "/ann/open/resolve/main/weights.bin").body == LARGE + b"open"
+    assert here.get("/ann/open/resolve/main/weights.bin").body == LARGE + b"open"
     for name in ("gated", "private"):
         file = f"/ann/{name}/resolve/main/weights.bin"
         for token in (None, keys["max"], there.keys["ann"], there.keys["bob"]):
-            reply = get(here, file, token)
+            reply = here.get(file, token=token)
             assert reply.status in (401, 403, 404) and LARGE not in reply.body, (name, token, reply)
         env = hf_client.hub_environment(tmp_path / name, here)
         for words in (["auth", "login", "--token", keys["mia"]], ["download", f"ann/{name}", "weights.bin", "--local-dir", str(tmp_path / name)]):
             done = subprocess.run([*HF, *words], env=env, capture_output=True, text=True, timeout=120)
             assert done.returncode == 0, (words, done.stderr[-2000:])
         assert (tmp_path / name / "weights.bin").read_bytes() == LARGE + name.encode()
-        assert get(here, file, keys["max"]).status in (401, 403, 404), "others are refused although the file is here now"
+        assert here.get(file, token=keys["max"]).status in (401, 403, 404), "others are refused although the file is here now"
     there.server.stop()
-    assert get(here, "/ann/gated/resolve/main/weights.bin", keys["mia"]).body == LARGE + b"gated"
+    assert here.get("/ann/gated/resolve/main/weights.bin", token=keys["mia"]).body == LARGE + b"gated"
     assert there.keys["ann"] not in here.log() and keys["mia"] not in there.server.log()

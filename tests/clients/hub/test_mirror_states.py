@@ -10,9 +10,8 @@ import ledger
 import pytest
 from huggingface_hub import HfApi, hf_hub_download
 from people import People
-from upstream import SHA, Gates, Repo, answer
+from upstream import LARGE, SHA, TEXT, Gates, Repo, answer
 
-TEXT, LARGE = b"the secret text\n", b"the secret weights\n" * 10_000
 OPERATORS, ASKERS, OTHERS = ("hf_" + letter * 34 for letter in "oab")
 HIDDEN = ("/api/models/far/private", "/api/models/far/private/tree/main", "/api/models/far/private/refs", "/far/private/resolve/main/secret.txt", "/api/models/far/private/xet-read-token/main",
           "/api/models/far/private/auth-check", "/far/private/raw/main/secret.txt", "/api/models/far/private/revision/main")  # fmt: skip
@@ -21,10 +20,6 @@ HIDDEN = ("/api/models/far/private", "/api/models/far/private/tree/main", "/api/
 def hub(*tokens):
     private = Repo({"secret.txt": TEXT, "weights.bin": LARGE}, stored={"weights.bin"}, private=True)
     return Gates(*tokens, repos={"far/private": private, "far/open": Repo({"a.txt": b"open", "b.txt": b"more"}), "far/gated": Repo({"a.txt": TEXT}, gated="auto")})
-
-
-def get(server, path, token=None, method="GET"):
-    return server.request(method, path, headers={"Authorization": f"Bearer {token}"} if token else {})
 
 
 def same(one, other, names):
@@ -37,7 +32,7 @@ def hidden(server, *tokens):
     """Does the private repository look like one that does not exist?"""
     for path in HIDDEN:
         for token in tokens:
-            reply, none = get(server, path, token), get(server, path.replace("private", "nothing"), token)
+            reply, none = server.get(path, token=token), server.get(path.replace("private", "nothing"), token=token)
             assert reply.status in (401, 404) and reply.headers["X-Error-Code"] == "RepoNotFound" and same(reply, none, ("private", "nothing")), (path, token, reply, none)
 
 
@@ -62,7 +57,7 @@ def test_a_private_repository_is_there_for_whom_the_mirrored_hub_lets_in(start, 
         assert calls("private", OTHERS) == calls("nothing", OTHERS) != []
         for path in ("/api/models?author=far", "/api/models?search=priv", "/far", "/search?q=priv", "/", "/models?search=priv"):
             for token in (None, OTHERS, people.keys["ann"]):
-                assert b"far/private" not in get(server, path, token).body, path
+                assert b"far/private" not in server.get(path, token=token).body, path
         assert len([path for path in upstream.sent(ASKERS) if "/auth-check" in path]) == 1 and ASKERS not in server.log()
 
 
@@ -73,12 +68,12 @@ def test_a_private_repository_comes_with_the_token_of_a_rule(start, issuer, tmp_
         people = People(server, issuer.token("admin"), tmp_path)
         hidden(server, None, people.keys["bob"], OTHERS)
         assert not [path for path in upstream.paths("far/private") if "/tree/" in path]
-        assert get(server, "/far/private/resolve/main/weights.bin", people.keys["rita"]).body == LARGE
-        assert get(server, "/api/models/far/private", people.keys["adam"]).json()["private"]
+        assert server.get("/far/private/resolve/main/weights.bin", token=people.keys["rita"]).body == LARGE
+        assert server.get("/api/models/far/private", token=people.keys["adam"]).json()["private"]
         hidden(server, None, people.keys["bob"], OTHERS)
         look_again(server)
         hidden(server, None, people.keys["bob"], OTHERS)
-        assert get(server, "/far/private/resolve/main/weights.bin", people.keys["rita"]).body == LARGE
+        assert server.get("/far/private/resolve/main/weights.bin", token=people.keys["rita"]).body == LARGE
 
 
 def test_a_namespace_does_not_tell_of_what_is_hidden(start, issuer, tmp_path):
@@ -86,7 +81,7 @@ def test_a_namespace_does_not_tell_of_what_is_hidden(start, issuer, tmp_path):
     with hub(ASKERS) as upstream:
         server = start(mirror=upstream.url, token_key=issuer.folder)
         people = People(server, issuer.token("admin"), tmp_path)
-        assert get(server, "/far/private/resolve/main/secret.txt", ASKERS).body == TEXT
+        assert server.get("/far/private/resolve/main/secret.txt", token=ASKERS).body == TEXT
 
         def ask(name, who):
             new = json.dumps({"type": "model", "name": "x", "organization": name}).encode()
@@ -101,7 +96,7 @@ def test_a_namespace_does_not_tell_of_what_is_hidden(start, issuer, tmp_path):
             for one, none in zip(ask("far", who), ask("fax", who), strict=True):
                 assert same(one, none, ("far", "fax")), (who, one, none)
         assert people.ask("GET", "/api/organizations/far/overview", "operator").status == 200
-        assert get(server, "/api/models/far/open").status == 200
+        assert server.get("/api/models/far/open").status == 200
         assert [reply.status for reply in ask("far", "ann")][:3] == [200, 200, 403]
 
 
@@ -113,18 +108,18 @@ def test_what_is_gone_upstream(start, issuer):
     """A public repository that the mirrored hub no longer has stays. One with a gate is hidden, even from askers whom the gate let in. Both come back when that hub has them again."""
     with hub(ASKERS) as upstream:
         server = start(mirror=upstream.url, token_key=issuer.folder)
-        assert get(server, "/far/open/resolve/main/a.txt").body == b"open" and get(server, "/far/gated/resolve/main/a.txt", ASKERS).body == TEXT
+        assert server.get("/far/open/resolve/main/a.txt").body == b"open" and server.get("/far/gated/resolve/main/a.txt", token=ASKERS).body == TEXT
         kept = {name: upstream.repos.pop(name) for name in ("far/open", "far/gated")}
         look_again(server)
-        assert get(server, "/far/open/resolve/main/a.txt").body == b"open"
-        assert b"mirrored hub no longer has it" in get(server, "/far/open").body
+        assert server.get("/far/open/resolve/main/a.txt").body == b"open"
+        assert b"mirrored hub no longer has it" in server.get("/far/open").body
         for token in (None, ASKERS):
-            assert get(server, "/api/models/far/gated", token).headers["X-Error-Code"] == "RepoNotFound"
+            assert server.get("/api/models/far/gated", token=token).headers["X-Error-Code"] == "RepoNotFound"
         assert states(server) == [("far/open", "gone"), ("far/gated", "gone")]
         upstream.repos |= kept
         look_again(server)
-        assert get(server, "/api/models/far/gated").json()["gated"] == "manual" and get(server, "/far/gated/resolve/main/a.txt", ASKERS).body == TEXT
-        assert get(server, "/api/models/far/open").status == 200 and b"no longer" not in get(server, "/far/open").body
+        assert server.get("/api/models/far/gated").json()["gated"] == "manual" and server.get("/far/gated/resolve/main/a.txt", token=ASKERS).body == TEXT
+        assert server.get("/api/models/far/open").status == 200 and b"no longer" not in server.get("/far/open").body
         assert states(server) == [("far/gated", "there"), ("far/open", "there")]
 
 
@@ -136,15 +131,15 @@ def test_what_came_for_few_does_not_become_everybodys(start, issuer, before, now
         upstream.repos["far/old"] = Repo({"secret.txt": TEXT, "config.json": b"{}"}, **before)
         server = start(mirror=upstream.url, token_key=issuer.folder)
         old = f"/far/old/resolve/{SHA}/secret.txt"
-        assert get(server, old.replace(SHA, "main"), ASKERS).body == TEXT and get(server, old, ASKERS).body == TEXT
-        created = get(server, "/api/models/far/old", ASKERS).json()["createdAt"]
+        assert server.get(old.replace(SHA, "main"), token=ASKERS).body == TEXT and server.get(old, token=ASKERS).body == TEXT
+        created = server.get("/api/models/far/old", token=ASKERS).json()["createdAt"]
         assert created == before.get("createdAt", created)
         upstream.repos["far/old"] = Repo({"config.json": b"{}"}, sha="f" * 40, **now)
         look_again(server)
-        assert get(server, "/api/models/far/old", ASKERS).json()["sha"] == "f" * 40
-        assert get(server, "/far/old/resolve/main/config.json", ASKERS).body == b"{}"
+        assert server.get("/api/models/far/old", token=ASKERS).json()["sha"] == "f" * 40
+        assert server.get("/far/old/resolve/main/config.json", token=ASKERS).body == b"{}"
         for token in (None, OTHERS, ASKERS):
-            reply = get(server, old, token)
+            reply = server.get(old, token=token)
             assert reply.status in (401, 404) and TEXT not in reply.body, (token, reply)
 
 
@@ -152,10 +147,10 @@ def test_what_was_for_everybody_stays_for_everybody(start, issuer):
     """Bytes that were fetched while the repository was public are not fetched again."""
     with hub() as upstream:
         server = start(mirror=upstream.url, token_key=issuer.folder)
-        assert get(server, "/far/open/resolve/main/a.txt").body == b"open"
+        assert server.get("/far/open/resolve/main/a.txt").body == b"open"
         upstream.repos["far/open"].info["createdAt"] = "2026-01-02T03:04:05.000Z"
         look_again(server)
-        assert get(server, "/far/open/resolve/main/a.txt").body == b"open" and len(upstream.paths("/a.txt")) == 1
+        assert server.get("/far/open/resolve/main/a.txt").body == b"open" and len(upstream.paths("/a.txt")) == 1
 
 
 @pytest.mark.parametrize("what", ["private", "disabled"])
@@ -165,17 +160,17 @@ def test_what_is_no_longer_for_everybody(start, issuer, tmp_path, rules, what):
     with hub(OPERATORS) as upstream:
         server = start(mirror=upstream.url, mirror_rules=rules("allow * token=key gated=org:team", key=OPERATORS), token_key=issuer.folder)
         people = People(server, issuer.token("admin"), tmp_path)
-        assert get(server, "/far/open/resolve/main/a.txt").body == b"open"
+        assert server.get("/far/open/resolve/main/a.txt").body == b"open"
         upstream.repos["far/open"].info[what] = True
         look_again(server)
         for token in (None, people.keys["bob"]):
-            reply = get(server, "/far/open/resolve/main/a.txt", token)
+            reply = server.get("/far/open/resolve/main/a.txt", token=token)
             assert reply.headers["X-Error-Code"] == "RepoNotFound" and b"open" not in reply.body.replace(b"far/open", b""), reply
-        assert get(server, "/far/open/resolve/main/a.txt", people.keys["rita"]).status == (200 if what == "private" else 404)
+        assert server.get("/far/open/resolve/main/a.txt", token=people.keys["rita"]).status == (200 if what == "private" else 404)
         assert ("far/open", what) in states(server)
         del upstream.repos["far/open"].info[what]
         look_again(server)
-        assert get(server, "/far/open/resolve/main/b.txt").body == b"more"
+        assert server.get("/far/open/resolve/main/b.txt").body == b"more"
 
 
 @pytest.fixture
@@ -202,7 +197,7 @@ def test_a_kill_leaves_no_repository_without_its_gate(start, crash, nth):
     with hub() as upstream:
         server = start(mirror=upstream.url, variables={"CAIRND_CRASH_FILE": str(crash)})
         dies_at(server, crash, f"index-committed:{nth}", lambda: server.get("/api/models/far/gated"))
-    reply = get(server, "/api/models/far/gated")
+    reply = server.get("/api/models/far/gated")
     assert reply.status == 504 or reply.json()["gated"] == "manual", reply
 
 
@@ -211,11 +206,11 @@ def test_a_kill_leaves_no_disabled_repository_half_open(start, issuer, crash, tm
     with hub(OPERATORS) as upstream:
         server = start(mirror=upstream.url, mirror_rules=rules("allow * token=key gated=org:team", key=OPERATORS), token_key=issuer.folder, variables={"CAIRND_CRASH_FILE": str(crash)})
         people = People(server, issuer.token("admin"), tmp_path)
-        assert get(server, "/far/open/resolve/main/a.txt").body == b"open"
+        assert server.get("/far/open/resolve/main/a.txt").body == b"open"
         upstream.repos["far/open"].info["disabled"] = True
         look_again(server)
-        dies_at(server, crash, "index-committed", lambda: get(server, "/api/models/far/open"))
-    replies = [get(server, "/far/open/resolve/main/a.txt", key).status for key in (None, people.keys["rita"])]
+        dies_at(server, crash, "index-committed", lambda: server.get("/api/models/far/open"))
+    replies = [server.get("/far/open/resolve/main/a.txt", token=key).status for key in (None, people.keys["rita"])]
     assert replies[0] == 200 or replies[1] in (401, 404, 504), replies
 
 
@@ -224,13 +219,13 @@ def test_a_gate_is_there_before_the_new_tree(start, issuer, rules, info):
     """The upstream closes a repository, and then does not give its tree. Files that are here are closed at once, too."""
     with hub(OPERATORS) as upstream:
         server = start(mirror=upstream.url, mirror_rules=rules("allow * token=key", key=OPERATORS), token_key=issuer.folder)
-        assert get(server, "/far/open/resolve/main/a.txt").body == b"open"
+        assert server.get("/far/open/resolve/main/a.txt").body == b"open"
         upstream.repos["far/open"] = Repo({"a.txt": b"open"}, sha="f" * 40, **info)
         upstream.instead["/far/open/tree/"] = answer(500)
         assert server.post("/v1/mirror/repositories/models/far/open/refresh", b"", token=issuer.token("admin")).status == 429
         assert upstream.paths("/far/open/tree/" + "f" * 40)
         for path in (f"/far/open/resolve/{SHA}/a.txt", "/far/open/resolve/main/a.txt"):
-            reply = get(server, path)
+            reply = server.get(path)
             assert reply.status in (401, 403) and reply.body != b"open", (path, reply)
 
 
@@ -246,31 +241,31 @@ def test_a_slow_look_opens_nothing_that_was_closed_meanwhile(start):
             connection.sendall(upstream.answer(head.decode().split()[1], head))
 
         server = start(mirror=upstream.url)
-        assert get(server, "/far/open/resolve/main/a.txt").body == b"open"
+        assert server.get("/far/open/resolve/main/a.txt").body == b"open"
         look_again(server)
         upstream.repos["far/open"] = Repo({"a.txt": b"newer"}, sha="f" * 40)
         upstream.ranged["/far/open/tree/"] = slow
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            late = pool.submit(get, server, "/api/models/far/open")
+            late = pool.submit(server.get, "/api/models/far/open")
             cairn.wait_until("the call for the tree", lambda: asked)
             upstream.repos["far/open"].info["gated"] = "auto"
-            assert get(server, "/far/open/resolve/v1/a.txt").status in (401, 403)
+            assert server.get("/far/open/resolve/v1/a.txt").status in (401, 403)
             go.set()
             assert late.result().status in (200, 429)
-        assert get(server, "/api/models/far/open").json()["gated"] == "manual"
+        assert server.get("/api/models/far/open").json()["gated"] == "manual"
 
 
 def test_a_gate_closes_a_former_name(start, issuer):
     """The upstream renames a repository, and gives it a gate. Files that are here under the former name are behind the gate, too."""
     with hub() as upstream:
         server = start(mirror=upstream.url, token_key=issuer.folder)
-        assert get(server, "/far/open/resolve/main/a.txt").body == b"open"
+        assert server.get("/far/open/resolve/main/a.txt").body == b"open"
         upstream.repos["far/newer"] = upstream.repos.pop("far/open")
         upstream.repos["far/newer"].info["gated"] = "auto"
         upstream.moved["far/open"] = "far/newer"
         assert server.post("/v1/mirror/repositories/models/far/open/refresh", b"", token=issuer.token("admin")).status == 200
         for path in (f"/far/open/resolve/{SHA}/a.txt", "/far/open/resolve/main/a.txt"):
-            reply = get(server, path)
+            reply = server.get(path)
             assert reply.status in (401, 403) and reply.body != b"open", (path, reply)
 
 
@@ -278,14 +273,14 @@ def test_a_private_repository_that_was_disabled_for_a_while(start, issuer):
     with hub(ASKERS) as upstream:
         server = start(mirror=upstream.url, token_key=issuer.folder)
         path = "/far/private/resolve/main/secret.txt"
-        assert get(server, path, ASKERS).body == TEXT
+        assert server.get(path, token=ASKERS).body == TEXT
         upstream.repos["far/private"].info["disabled"] = True
         look_again(server)
-        assert get(server, "/api/models/far/private", ASKERS).status in (401, 404) and get(server, path, ASKERS).status in (401, 404)
+        assert server.get("/api/models/far/private", token=ASKERS).status in (401, 404) and server.get(path, token=ASKERS).status in (401, 404)
         del upstream.repos["far/private"].info["disabled"]
         look_again(server)
         hidden(server, None, OTHERS)
-        assert get(server, path, ASKERS).body == TEXT
+        assert server.get(path, token=ASKERS).body == TEXT
 
 
 def test_a_former_name_does_not_tell_of_what_is_hidden(start, issuer, tmp_path, rules):
@@ -297,20 +292,20 @@ def test_a_former_name_does_not_tell_of_what_is_hidden(start, issuer, tmp_path, 
         people = People(server, issuer.token("admin"), tmp_path)
         for name, key in (("was", None), ("far/was", None), ("far/was", people.keys["rita"]), ("was", people.keys["rita"])):
             for _ in range(2):
-                reply = get(server, f"/api/models/{name}", key)
+                reply = server.get(f"/api/models/{name}", token=key)
                 assert reply.status in (401, 404) and b"private" not in reply.body + str(reply.headers).encode(), (name, reply)
-        assert get(server, "/api/models/before").headers["Location"].endswith("/far/open")
-        assert get(server, "/api/models/far/before").json()["id"] == "far/open"
+        assert server.get("/api/models/before").headers["Location"].endswith("/far/open")
+        assert server.get("/api/models/far/before").json()["id"] == "far/open"
 
 
 def test_the_log_tells_what_came_and_by_whose_token(start, issuer, tmp_path, rules):
     with hub(OPERATORS, ASKERS) as upstream:
         server = start(mirror=upstream.url, mirror_rules=rules("allow far/gated\nallow * token=key", key=OPERATORS), token_key=issuer.folder)
         people = People(server, issuer.token("admin"), tmp_path)
-        assert get(server, "/far/open/resolve/main/a.txt", people.keys["ann"]).body == b"open"
-        assert get(server, "/far/gated/resolve/main/a.txt", ASKERS).body == TEXT
+        assert server.get("/far/open/resolve/main/a.txt", token=people.keys["ann"]).body == b"open"
+        assert server.get("/far/gated/resolve/main/a.txt", token=ASKERS).body == TEXT
         upstream.instead["/b.txt"] = answer(200, b"less")
-        assert get(server, "/far/open/resolve/main/b.txt").status == 502
+        assert server.get("/far/open/resolve/main/b.txt").status == 502
         assert server.events("mirror_wrong")[0]["path"] == "b.txt"
         first, second = server.events("mirror_fetch")
         assert (first["repo"], first["path"], first["bytes"], first["fetched_bytes"], first["asked_by"]) == ("far/open", "a.txt", 4, 4, "ann")
@@ -320,5 +315,5 @@ def test_the_log_tells_what_came_and_by_whose_token(start, issuer, tmp_path, rul
         upstream.repos["far/open"].info["gated"] = "auto"
         look_again(server)
         upstream.instead = {"/b.txt": answer(403, b"{}", X_Error_Code="GatedRepo")}
-        assert get(server, "/far/open/resolve/main/b.txt", people.keys["operator"]).headers["X-Error-Code"] == "GatedRepo"
+        assert server.get("/far/open/resolve/main/b.txt", token=people.keys["operator"]).headers["X-Error-Code"] == "GatedRepo"
         assert server.events("mirror_denied")[0]["token"] == "rule of line 2" and OPERATORS not in server.log()
