@@ -15,9 +15,13 @@ class Clock:
         self.path = path
         path.write_bytes(bytes(8))
 
+    def of_daemon(self):
+        """@return variables of the environment with which a daemon has this clock"""
+        return {"LD_PRELOAD": ":".join(faults.preloads(cairn.CAIRND, LIBRARY)), "SHIFT_CLOCK": str(self.path)}
+
     def of_thread(self, name):
-        """@return variables of the environment with which a daemon's thread has this clock, also as its monotonic one"""
-        return {"LD_PRELOAD": ":".join(faults.preloads(cairn.CAIRND, LIBRARY)), "SHIFT_CLOCK": str(self.path), "SHIFT_THREAD": name}
+        """@return variables with which one thread of a daemon has this clock, also as its monotonic one"""
+        return {**self.of_daemon(), "SHIFT_THREAD": name}
 
     def move(self, seconds):
         with open(self.path, "r+b") as f:

@@ -17,9 +17,7 @@ import time
 import urllib.parse
 
 import cairn
-import clocks
 import cluster
-import faults
 import hf_client
 import ledger
 import plans
@@ -508,9 +506,7 @@ def test_expired_address(begin):
 
 def test_a_plan_is_too_old(tmp_path, clock, begin):
     """The client uses its addresses after they have expired. It asks for another plan if the service answers 403, and gives up otherwise."""
-    preloads = ":".join(faults.preloads(cairn.CAIRND, clocks.LIBRARY))
-    variables = {"CAIRN_PROVE_READS": "no", "LD_PRELOAD": preloads, "SHIFT_CLOCK": str(clock.path)}
-    server, _ = begin(variables=variables, fetch_from_store=True)
+    server, _ = begin(variables={"CAIRN_PROVE_READS": "no", **clock.of_daemon()}, fetch_from_store=True)
     content = random.Random(26).randbytes(400_000)
     (tmp_path / "file").write_bytes(content)
     (info,) = hf_client.upload(server, tmp_path / "up", [tmp_path / "file"])
